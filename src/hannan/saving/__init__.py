@@ -1,7 +1,7 @@
-"""Descriptions as JSON: frozen dataclasses by class name and fields, both ways; and files that cannot lie.
+"""Conversion of descriptions to JSON and back, and files with checksums.
 
-Nothing in a text is ever run: a name is looked up among the public classes of the package and those
-that you registered, and the fields go through its constructor, which checks them.
+A description is a frozen dataclass, saved by its class name and fields. Nothing in a text is executed: names are looked
+up among the public classes of the package and registered ones, and constructors check the fields.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from hannan.saving import files
 
 FORMAT = "hannan/2"
-#: A learner has a smoothing, which has numbers: descriptions are shallow.
+#: Largest depth of a description: a learner has a smoothing, which has numbers.
 DEEPEST = 32
 _registered: dict[str, type[Any]] = {}
 
@@ -29,12 +29,25 @@ C = TypeVar("C", bound=type[Any])
 
 
 def register(cls: C) -> C:
-    """Make a description of your own known to `hannan.load` and to JSON.
+    """Register a user-defined description, so that `hannan.load` and JSON can restore it by its name.
 
-    Whatever is registered is read back by its name; usable as a decorator.
+    Parameters
+    ----------
+    cls : type
+        A frozen dataclass, such as a perturbation distribution.
 
-    `cls`: a frozen dataclass, such as a law.
+    Returns
+    -------
+    type
+        The class, so that `register` can be used as a decorator.
 
+    Raises
+    ------
+    ValueError
+        If `cls` is not a dataclass, or has the name of a class of this package.
+
+    Examples
+    --------
     >>> @register
     ... @dataclasses.dataclass(frozen=True)
     ... class Mine:
@@ -43,20 +56,20 @@ def register(cls: C) -> C:
     Mine(width=2.0)
     """
     if not dataclasses.is_dataclass(cls):
-        raise ValueError(f"a registered class must be a frozen dataclass; got {cls!r}")
+        raise ValueError(f"cls must be a frozen dataclass; got {cls!r}")
     if _public(cls.__name__) not in (None, cls):
-        raise ValueError(f"a registered class must not take the name of one of the package; got {cls.__name__}")
+        raise ValueError(f"cls must not have the name of a class of this package; got {cls.__name__}")
     _registered[cls.__name__] = cls
     return cls
 
 
 def describe(thing: Any) -> Any:
-    """A frozen dataclass as plain JSON data: {"class": name, field: value, ...}."""
+    """Return a frozen dataclass as data for JSON: {"class": name, field: value, ...}."""
     if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
         name = type(thing).__name__
-        # Built again by name, it would silently become the package's class.
+        # Restored by name, it would silently become the class of the package.
         if _public(name) not in (None, type(thing)):
-            raise ValueError(f"a class of your own must not take the name of one of the package; got {name}")
+            raise ValueError(f"a user-defined class must not have the name of a class of this package; got {name}")
         fields = {field.name: describe(getattr(thing, field.name)) for field in dataclasses.fields(thing)}
         # A class may state more than its constructor takes; it then has `_from_stored`, which reads it back.
         pinned = thing._pinned() if hasattr(thing, "_pinned") else {}
@@ -69,7 +82,7 @@ def describe(thing: Any) -> Any:
 
 
 def build(data: Any, depth: int = 0) -> Any:
-    """What `describe` described."""
+    """Return the object that `describe` converted."""
     if depth > DEEPEST:
         raise ValueError(f"a description must be at most {DEEPEST} deep; got a deeper one")
     if isinstance(data, float) and not math.isfinite(data):
@@ -94,12 +107,12 @@ def build(data: Any, depth: int = 0) -> Any:
 
 
 def to_json(thing: Any) -> str:
-    """A description as JSON text, floats to the last digit."""
+    """Return a description as JSON text, with exact floats."""
     return json.dumps(describe(thing))
 
 
 def from_json(text: str) -> Any:
-    """The thing that a JSON text describes."""
+    """Return the object that a JSON text describes."""
     try:
         data = plain_json(text)
     except _NotPlain as error:
@@ -108,15 +121,37 @@ def from_json(text: str) -> Any:
 
 
 class Described:
-    """A description that goes to JSON and back."""
+    """Mixin: conversion of a description to JSON and back."""
 
     def to_json(self) -> str:
-        """The description as JSON text; `from_json` builds it again."""
+        """Return the description as JSON text.
+
+        Returns
+        -------
+        str
+            JSON text for `from_json`.
+        """
         return to_json(self)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """The description of a JSON text."""
+        """Return the description of a JSON text.
+
+        Parameters
+        ----------
+        text : str
+            JSON text that `to_json` returned.
+
+        Returns
+        -------
+        object
+            An instance of this class.
+
+        Raises
+        ------
+        ValueError
+            If the text does not describe an instance of this class.
+        """
         built = from_json(text)
         if not isinstance(built, cls):
             raise ValueError(f"the text must describe a {cls.__name__}; got a {type(built).__name__}")
@@ -124,15 +159,15 @@ class Described:
 
 
 def write(path: str | os.PathLike[str], content: dict[str, Any]) -> None:
-    """One JSON file with format and checksum, whole or not at all."""
+    """Write a JSON file with format and checksum, atomically."""
     body = json.dumps(content, sort_keys=True, separators=(",", ":"))
     text = json.dumps({"format": FORMAT, "sha256": digest(body), "content": body})
-    # Whoever reads a player's stream knows its moves to come.
+    # The file has the random state, so that only its owner may read it.
     files.write_whole(path, lambda file: file.write(f"{text}\n".encode()), private=True)
 
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The content of a file that `write` wrote; anything else is refused by name."""
+    """Return the content of a file that `write` wrote; raise for any other file."""
     try:
         outer = plain_json(files.read_ordinary(path, "a saved player").decode())
     except UnicodeDecodeError:
@@ -198,7 +233,7 @@ def digest(body: str) -> str:
 
 
 def _public(name: str) -> type[Any] | None:
-    """A description class of the package, by its public name."""
+    """Return a class of the package by its public name, if it is a description."""
     found = getattr(importlib.import_module("hannan"), name, None) if name.isidentifier() else None
     named = isinstance(found, type) and dataclasses.is_dataclass(found) and found.__name__ == name
     return found if named else None
@@ -208,8 +243,8 @@ def _class(name: Any) -> type[Any]:
     found = (_registered.get(name) or _public(name)) if isinstance(name, str) else None
     if found is None:
         raise ValueError(
-            f"a description must name a class that is known; got {name!r}. If it is a law or learner of your "
-            "own, import it and call hannan.register(it) first"
+            f"unknown class {name!r} in a description. If it is user-defined, import it and call "
+            "hannan.register(it) first"
         )
     return found
 
@@ -242,7 +277,7 @@ def frozen(cls: type[Any] | None = None, /, *, eq: bool = True, repr: bool = Tru
 
 
 def unchanging(value: Any) -> bool:
-    """Whether a value can only be what it is: a number, a text, None, or a tuple or frozen dataclass of such.
+    """Return whether a value is immutable: a number, a string, None, or a tuple or frozen dataclass of these.
 
     >>> unchanging((1, "two", None)), unchanging([1]), unchanging((1, [2]))
     (True, False, False)
@@ -259,7 +294,7 @@ def unchanging(value: Any) -> bool:
 
 
 def once(function: Callable[[Any], T]) -> Callable[[Any], T]:
-    """What a function says of an object, asked once where the object is `unchanging`; kept as long as the object is.
+    """Cache the values of a function for objects that are `unchanging`, as long as the objects exist.
 
     >>> @frozen
     ... class Square:

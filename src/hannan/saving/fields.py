@@ -1,4 +1,4 @@
-"""What a file tells, checked before it is used: each returns the clean value, or raises the rule and then the value."""
+"""Checks of fields of saved files: each function returns the checked value, or raises with the rule and the value."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ import numpy as np
 from hannan import validation
 from hannan.validation import Array
 
-#: No count of a game reaches it, and floats below it are exact.
+#: Limit of counts: floats below it are exact.
 MOST = 1 << 53
-#: No loss, estimate or weight of a real game comes near it, and squares of it are floats.
+#: Limit of losses, estimates and weights, whose squares are finite floats.
 LARGE = 1e150
 
 
 def whole(value: Any, name: str, least: int = 0, most: int = MOST) -> int:
-    """A whole number of least..most; no text, no float, no boolean."""
+    """Return an integer in least..most; strings, floats and booleans are errors."""
     if type(value) is not int or not least <= value <= most:
         raise ValueError(f"its {name} must be a whole number of {least}..{most}; got {validation.brief(value)}")
     return value
 
 
 def number(value: Any, name: str, low: float, high: float) -> float:
-    """A finite number of [low, high]."""
+    """Return a finite number in [low, high]."""
     if type(value) not in (int, float) or not low <= value <= high or not math.isfinite(value):
         raise ValueError(f"its {name} must be a number of [{low:g}, {high:g}]; got {validation.brief(value)}")
     return float(value)
 
 
 def text(value: Any, name: str) -> str:
-    """Text."""
+    """Return a string."""
     if not isinstance(value, str):
         raise ValueError(f"its {name} must be text; got {validation.brief(value)}")
     return value
 
 
 def items(value: Any, name: str, size: int | None = None) -> list[Any]:
-    """A list, of so many items."""
+    """Return a list with `size` items, or with any number if `size` is None."""
     if not isinstance(value, list) or (size is not None and len(value) != size):
         many = "" if size is None else f" of {size}"
         raise ValueError(f"its {name} must be a list{many}; got {validation.brief(value)}")
@@ -46,7 +46,7 @@ def items(value: Any, name: str, size: int | None = None) -> list[Any]:
 
 
 def bits(value: Any, size: int, name: str, kind: str = "f") -> Any:
-    """So many 8-byte numbers from their hexadecimal digits, whatever they are."""
+    """Return `size` 8-byte numbers from their hexadecimal digits, without checking their values."""
     if not isinstance(value, str) or len(value) != 16 * size:
         found = f"{len(value) / 16:g}" if isinstance(value, str) else validation.brief(value)
         raise ValueError(f"its {name} must have {size} numbers; got {found}")
@@ -60,12 +60,12 @@ def bits(value: Any, size: int, name: str, kind: str = "f") -> Any:
 
 
 def numbers(value: Any, size: int, name: str, low: float = -LARGE, high: float = LARGE) -> Array:
-    """So many finite numbers of [low, high]."""
+    """Return `size` finite numbers in [low, high]."""
     return within(bits(value, size, name), name, low, high)
 
 
 def within(array: Array, name: str, low: float = -LARGE, high: float = LARGE) -> Array:
-    """The array, if all of it is in [low, high]."""
+    """Return the array if all its values are in [low, high]."""
     good = (array >= low) & (array <= high)
     if not good.all():
         where = int(np.argmin(good.ravel()))
@@ -74,19 +74,19 @@ def within(array: Array, name: str, low: float = -LARGE, high: float = LARGE) ->
 
 
 def distribution(value: Any, size: int, name: str) -> Array:
-    """So many probabilities."""
+    """Return `size` probabilities that sum to 1."""
     return validation.distribution(numbers(value, size, name, 0.0, 1.0 + 1e-9), f"its {name}")
 
 
 def array(value: Any, kind: str, size: int, name: str, low: float, high: float) -> Any:
-    """An array of an open move, {"hex": digits, "kind": kind}, of numbers of [low, high]."""
+    """Return an array of a pending move, {"hex": digits, "kind": kind}, with values in [low, high]."""
     if not isinstance(value, dict) or value.keys() != {"hex", "kind"} or value["kind"] != kind:
         raise ValueError(f"its {name} must be numbers of kind {kind!r}; got {validation.brief(value)}")
     return within(bits(value["hex"], size, name, kind), name, low, high)
 
 
 def mask(value: Any, n: int, action: int) -> Any:
-    """Who was awake: 0s and 1s, and 1 for the one that was drawn."""
+    """Return the mask of available arms: 0s and 1s, with 1 for the drawn action."""
     who = array(value, "i", n, "mask of the awake", 0, 1)
     if who[action] != 1:
         raise ValueError(f"its mask of the awake must have the move that was drawn, {action}; it does not")

@@ -1,4 +1,4 @@
-"""Numbers and names for people: four digits, and no more of a long name than tells it from the others."""
+"""Formatting of numbers with four digits, and of short names of learners."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import math
 import re
 from collections.abc import Sequence
 
-#: A number with more digits than a name needs.
+#: Numbers with more digits than a name needs.
 _LONG = re.compile(r"(?<![\w.])\d+\.\d{4,}(?:e[-+]?\d+)?(?![\w.])")
-#: What is smaller is nothing to a reader.
+#: Smaller absolute values are printed as approximately 0.
 NOTHING = 1e-12
 
 
 class AtMost(float):
-    """A number that bounds another: in a table it is rounded up, never down.
+    """Number that is an upper bound: it is rounded up in tables.
 
     >>> number(2.00004), number(AtMost(2.00004)), figure(AtMost(2.00004))
     ('2', '2.001', '2.001')
@@ -21,7 +21,7 @@ class AtMost(float):
 
 
 def number(value: float, digits: int = 4) -> str:
-    """A number for people: four significant digits, no noise.
+    """Return a number with four significant digits, for pages.
 
     >>> [number(x) for x in (0.79098, 12690.4, 3.5e-8, 2.0, float("inf"), 0.0, 9e-172)]
     ['0.791', '12690', '3.5e-8', '2', '∞', '0', '≈0']
@@ -49,7 +49,7 @@ def number(value: float, digits: int = 4) -> str:
 
 
 def figure(value: float, digits: int = 4) -> str:
-    """The same for a terminal, where it may be copied from.
+    """Return a number with four significant digits in ASCII, for terminals.
 
     >>> figure(-12690.4), figure(float("inf"))
     ('-12690', 'inf')
@@ -58,7 +58,7 @@ def figure(value: float, digits: int = 4) -> str:
 
 
 def ceiling(value: float, digits: int = 4) -> str:
-    """The same of a bound, rounded up: what is printed is still a bound. Rounding errors, 1e-12 of it, are none of it.
+    """Return an upper bound rounded up, so that the printed number is a bound; rounding errors of 1e-12 are ignored.
 
     >>> [ceiling(x) for x in (2 / 3, 12690.4, 1.0, 0.0, 9e-172, -2 / 3, 3 * 1.1)]
     ['0.6667', '12700', '1', '0', '1e-12', '-0.6666', '3.3']
@@ -67,7 +67,7 @@ def ceiling(value: float, digits: int = 4) -> str:
 
 
 def _up(value: float, digits: int) -> float:
-    """The least number of so many digits that is not below; of what is nothing, the least that is something."""
+    """Return the smallest number of this many digits that is not below `value`; at least `NOTHING` if positive."""
     if not math.isfinite(value) or value == 0.0:
         return float(value)
     up = _cut(value, digits, "ROUND_CEILING")
@@ -81,7 +81,7 @@ def _cut(value: float, digits: int, rounding: str) -> float:
 
 
 def chance(value: float) -> str:
-    """A chance that is allowed, such as a delta, rounded up: no more is allowed than is printed.
+    """Return an allowed probability, such as delta, rounded up.
 
     >>> [chance(x) for x in (1e-6, 1.00000049e-6, 0.0, 0.05, 1e-20)]
     ['1e-06', '1.00001e-06', '0', '0.05', '1e-20']
@@ -90,7 +90,7 @@ def chance(value: float) -> str:
 
 
 def sure(miss: float) -> str:
-    """The probability of what fails with at most the chance `miss`, rounded down; near 1, what it lacks.
+    """Return the probability 1 - `miss`, rounded down; near 1 as a difference.
 
     >>> [sure(x) for x in (0.05, 1.0 - 0.999, 1e-8, 1e-20, 2 / 3)]
     ['0.95', '0.999', '1 - 1e-08', '1 - 1e-20', '0.333333']
@@ -99,7 +99,7 @@ def sure(miss: float) -> str:
 
 
 def counted(count: int, what: str) -> str:
-    """So many of something.
+    """Return a number with its noun, in singular or plural.
 
     >>> counted(1, "round"), counted(200, "run")
     ('1 round', '200 runs')
@@ -117,7 +117,7 @@ def per_second(rate: float, what: str) -> str:
 
 
 def percent(value: float) -> str:
-    """A share of a hundred, to a tenth; of very many, whole.
+    """Return a percentage with one decimal; without decimals if it is large.
 
     >>> percent(91.64), percent(6180.3), percent(0.0)
     ('91.6%', '6180%', '0.0%')
@@ -126,7 +126,7 @@ def percent(value: float) -> str:
 
 
 def short(name: str, most: int = 40) -> str:
-    """A description without its options, and arms counted instead of named.
+    """Return a description without its options, with the number of arms instead of their names.
 
     >>> short("Bandit(4, smoothing=Entropy(), tuning=Horizon(rounds=2000))")
     'Bandit(4)'
@@ -144,14 +144,14 @@ def short(name: str, most: int = 40) -> str:
 
 
 def _within(text: str) -> str:
-    """A description inside another: what its options are, without their names."""
+    """Return a description inside another: the values of its options, without their names."""
     head, options = taken_apart(text)
     values = [option.partition("=")[2] if _is_option(option) else option for option in options or ()]
     return text if options is None else f"{head}({', '.join(value for value in values if value != 'None')})"
 
 
 def apart(names: Sequence[str], most: int = 60) -> list[str]:
-    """Short names that tell different ones apart, by the arguments that differ; equal ones are numbered.
+    """Return short names that differ, by the arguments that differ; equal descriptions are numbered.
 
     >>> apart(["Bandit(4, smoothing=Entropy())", "Bandit(4, smoothing=Tsallis(alpha=0.5))", "UCB1(4)", "UCB1(4)"])
     ['Bandit(4, Entropy())', 'Bandit(4, Tsallis(alpha=0.5))', 'UCB1(4) (1)', 'UCB1(4) (2)']
@@ -169,7 +169,7 @@ def apart(names: Sequence[str], most: int = 60) -> list[str]:
 
 
 def taken_apart(name: str) -> tuple[str, list[str] | None]:
-    """The name of a call and its arguments; None where it is no call.
+    """Return the name of a call and its arguments; None instead of arguments if the text is not a call.
 
     >>> taken_apart("Convex(Ball(3, 1.0), 1.0, fresh=False)")
     ('Convex', ['Ball(3, 1.0)', '1.0', 'fresh=False'])
@@ -195,7 +195,7 @@ def taken_apart(name: str) -> tuple[str, list[str] | None]:
 
 
 def clipped(text: str, most: int) -> str:
-    """No more of it than that, with a mark where something is left out."""
+    """Return the text, cut to `most` characters with an ellipsis."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 

@@ -174,36 +174,60 @@ def compare(
     learners: Any, environments: Any, runs: int = 100, rounds: int | None = None, seed: int = 0, *,
     n: int | None = None, baseline: str | None = None, share_streams: bool = False, threads: int | None = None,
 ) -> Comparison:  # fmt: skip
-    """Play several learners in several environments and put them side by side, with intervals and bounds.
+    """Play every learner in every environment, and compare regrets with intervals and bounds.
 
-    Play every learner in every environment, `runs` times, and keep the tidy result.
+    In run r of an environment all learners meet the same losses, drawn from `seed`. Every learner has its own random
+    stream, derived from its name.
 
-    In run r of an environment all learners meet the same losses, drawn from `seed`; each has random streams of its
-    own, by its name, unless `share_streams=True`. Runs are the unit of every interval.
+    Parameters
+    ----------
+    learners : dict or list
+        Names and learners. A learner is an instance, its text ("bandit:tsallis", "exp3"), a user-defined class with
+        `act` and `observe`, or a factory: a function that returns a learner or a player, called with those of n, rounds
+        and seed that it accepts. Items of a list are named by their text, repr or function name.
+    environments : dict or list
+        Names and environments; see Notes. Or a list of names.
+    runs : int, optional
+        Number of runs per pair; runs are the unit of every interval.
+    rounds : int, optional
+        Number of rounds. It shortens longer environments, and is required for those of any length.
+    seed : int, optional
+        Seed of losses and learners.
+    n : int, optional
+        Number of arms, for environments of any size if the learners do not fix it.
+    baseline : str, optional
+        Learner that differences refer to. Default: the first one.
+    share_streams : bool, optional
+        Give all learners the same random stream in a run.
+    threads : int, optional
+        Number of threads. The result does not depend on it.
 
-    `learners`: name -> a learner, its text ("bandit:tsallis", "exp3"), a user-defined class with `act` and `observe`,
-    or a factory: a function, lambda or `functools.partial` that returns a learner or a player and is called with those
-    of n, rounds and seed that it takes. Or a list of these, each named by its text, repr or function name; equal names
-    of functions are numbered.
+    Returns
+    -------
+    Comparison
+        Regrets of all runs. A bound is shown if it holds in the environment: a bound for i.i.d. losses only if the
+        losses are drawn independently from one distribution.
 
-    `environments`: name -> any of these; or a list of names::
+    Raises
+    ------
+    ValueError
+        If a learner does not fit an environment. No game is played then.
+
+    Notes
+    -----
+    An environment is one of::
 
         losses                          an array (T, n), one per run (runs, T, n), a frame with one column per arm
-        hn.adversaries.Bernoulli(m, T)  or {"means": m}: arms that are coins; regret is against the best mean
+        hn.adversaries.Bernoulli(m, T)  or {"means": m}: Bernoulli arms; regret is against the best mean
         "drifting"                      an adversary of hn.adversaries by name, or
                                         {"adversary": "switching", "phases": 20} with its parameters
-        f(rounds, n, seed)              a function that makes the losses of one run
-        f(t, past)                      an adversary of your own that looks at past moves: each learner meets its own
+        f(rounds, n, seed)              a function that returns the losses of one run
+        f(t, past)                      a user-defined adversary that observes past moves; losses differ per learner
         "losses.parquet"                a file (.parquet, .csv, .npy), or {"file": ..., "columns": [...]}
         {"losses": ..., "advice": ...}  for learners that take advice
 
-    `rounds` cuts what is longer and is needed by what has no length; `n` is for environments with any number of arms,
-    where neither learners nor the other environments say it. A bound is shown where it holds in that environment: one
-    against i.i.d. losses only where losses are drawn from one law.
-
-    `baseline`: the learner that differences are taken against; the first one if it is left out. `threads`: how many at
-    most; the result does not depend on it.
-
+    Examples
+    --------
     >>> import hannan as hn
     >>> result = hn.compare(
     ...     {"ours": "bandit", "Exp3": "exp3"}, {"clicks": {"means": [0.2, 0.4, 0.5]}}, runs=20, rounds=2000)
@@ -236,7 +260,7 @@ def play_all(
     who: Sequence[Entrant], where: Sequence[Environment], runs: int, rounds: int | None, seed: int, *,
     n: int | None = None, shared: bool = False, threads: int | None = None,
 ) -> Iterator[Cell]:  # fmt: skip
-    """Every learner in every environment, as each is ready; what cannot be played is refused before anything is."""
+    """Yield every learner in every environment when it is ready; raise before any game if a pair cannot be played."""
     for player, place, columns, length in list(_games(who, where, n, rounds, runs)):
         yield play_cell(player, place, columns, length, runs, seed, shared=shared, threads=threads)
 
@@ -247,7 +271,7 @@ Game = tuple[Entrant, Environment, int, int]
 def _games(
     who: Sequence[Entrant], where: Sequence[Environment], n: int | None, rounds: int | None, runs: int
 ) -> Iterator[Game]:
-    """Every pair with its sizes; what cannot be played is refused before anything is."""
+    """Return every pair with its sizes; raise if one cannot be played."""
     for place in where:
         columns, length = _sizes(place, who, where, n, rounds)
         check(place, columns, length, runs)
@@ -257,7 +281,7 @@ def _games(
 
 
 def check(place: Environment, n: int, rounds: int, runs: int) -> None:
-    """Refuse sizes that an environment cannot have."""
+    """Raise if an environment cannot have these sizes."""
     if place.n is not None and n != place.n:
         raise ValueError(f"environment {place.name!r} has {place.n} arms; got n = {n}")
     if place.rounds is not None and rounds > place.rounds:
@@ -272,7 +296,7 @@ def check(place: Environment, n: int, rounds: int, runs: int) -> None:
 
 
 def fits(player: Entrant, place: Environment, n: int, rounds: int) -> None:
-    """Build the learner once, so that a bad one is refused before anything is played."""
+    """Build the learner once, so that an invalid one raises before any game."""
     learner = player.built(place, n, rounds)
     own = getattr(learner, "actions", None) or getattr(learner, "n", None)
     if isinstance(own, int) and own != n and place.n is not None and place.answers is None:
@@ -292,7 +316,7 @@ def _sizes(
 
 
 def common_arms(place: Environment, who: Iterable[Entrant], where: Iterable[Environment]) -> int:
-    """The arms of an environment of any size, where nobody gives them: the learners say it, or else the others."""
+    """Return the number of arms of an environment of any size: that of the learners, or of the other environments."""
     said = {player.n for player in who if player.n is not None} or {other.n for other in where if other.n is not None}
     if len(said) != 1:
         told = " and ".join(map(str, sorted(said))) or "none"
@@ -301,7 +325,7 @@ def common_arms(place: Environment, who: Iterable[Entrant], where: Iterable[Envi
 
 
 def _named(given: Any, what: str) -> list[tuple[str, Any]]:
-    """(name, thing) of a mapping, or of a list, whose things are then named by themselves."""
+    """Return (name, thing) pairs of a mapping, or of a list, whose things are named by their text."""
     if isinstance(given, Mapping):
         pairs = list(given.items())
     elif isinstance(given, str) or not isinstance(given, Iterable):
@@ -309,7 +333,7 @@ def _named(given: Any, what: str) -> list[tuple[str, Any]]:
     else:
         pairs = _numbered([(_name(thing, what), thing) for thing in given])
     if not pairs:
-        raise ValueError(f"{what} must not be empty; got none")
+        raise ValueError(f"{what} must not be empty; got {given!r}")
     names = [name for name, _ in pairs]
     for name in names:
         if not isinstance(name, str) or not name.strip():
