@@ -207,7 +207,9 @@ def options() -> dict[str, Any]:
             (name, command),
             *((f"{name} {sub}", c) for sub, c in getattr(command, "commands", {}).items()),
         ):
-            out[title] = [parameter(p.to_info_dict()) for p in one.params]
+            options = sorted((p for p in one.params if p.param_type_name == "option"), key=lambda p: str(p.name))
+            arguments = [p for p in one.params if p.param_type_name == "argument"]
+            out[title] = [parameter(p.to_info_dict()) for p in (*arguments, *options)]
     return out
 
 
