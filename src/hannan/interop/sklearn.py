@@ -1,9 +1,9 @@
-"""scikit-learn estimators on top of `Convex`: learn one row at a time, with a regret certificate.
+"""scikit-learn estimators that learn one row at a time, with a regret certificate.
 
-Each row gets a 1 for the intercept and is scaled to unit norm, so that the Lipschitz constant of the losses is
-known beforehand. While learning, every row is first predicted by the perturbed leader, whose regret is
-certified (`certificate_`). `coef_` and `predict` are of the leader without noise, the best point so far;
-`average_coef_` is the mean of the moves, whose expected excess risk on independent rows is at most regret/rows.
+A 1 for the intercept is appended to each row, and the row is scaled to unit norm, so that the Lipschitz constant of the
+losses is known in advance. The perturbed leader of `Convex` predicts each row before it learns the row; `certificate_`
+covers the regret of these predictions. `coef_` and `predict` use the leader without noise. `average_coef_` is the mean
+of the moves, whose expected excess risk on independent rows is at most the expected regret divided by the rows.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from hannan.validation import Array, unmasked
 
 
 def _clean(estimator: Any, *given: Any, **options: Any) -> Any:
-    """X, or X and y, as scikit-learn validates them; it reads through masks, and nothing here does."""
+    """Return X, or X and y, validated by scikit-learn; raise ValueError for masked entries, which it would read."""
     for name, values in zip(("X", "y"), given, strict=False):
         unmasked(values, name)
     return validate_data(estimator, *given, **options)
 
 
 class _Online(BaseEstimator):  # type: ignore[misc]
-    """What the two estimators share: rows in, a live player inside."""
+    """Base class of the estimators, with a running player."""
 
     def __init__(self, radius: float = 10.0, seed: int | None = None) -> None:
         self.radius = radius
@@ -63,14 +63,23 @@ class _Online(BaseEstimator):  # type: ignore[misc]
 
     @property
     def certificate_(self) -> Any:
-        """The certificate of the player: regret of the moves made while learning, and its bound."""
+        """Certificate of the player: regret of the moves made while learning, and its bound."""
         check_is_fitted(self, "coef_")
         return self.player_.certificate()
 
 
 class OnlineClassifier(ClassifierMixin, _Online):  # type: ignore[misc]
-    """Online logistic regression on a ball, two classes.
+    """Online logistic regression on a ball, with two classes.
 
+    Parameters
+    ----------
+    radius : float
+        Radius of the ball of coefficients.
+    seed : int, optional
+        Random seed. Default: fresh entropy.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> X = np.array([[-2.0], [-1.0], [1.0], [2.0]])
     >>> OnlineClassifier().fit(X, [0, 0, 1, 1]).predict(X)
@@ -87,7 +96,7 @@ class OnlineClassifier(ClassifierMixin, _Online):  # type: ignore[misc]
         return Convex(Ball(d, self.radius), lipschitz=1.0, loss_bound=math.log1p(math.exp(min(self.radius, 500.0))))
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Forget everything, then learn the rows in their order."""
+        """Discard earlier rows, then learn the given rows in their order."""
         X, y = _clean(self, X, y, dtype=np.float64)
         self._set_classes(y, None)
         self._begin(X.shape[1] + 1)
@@ -95,7 +104,7 @@ class OnlineClassifier(ClassifierMixin, _Online):  # type: ignore[misc]
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
-        """Learn more rows; the first call needs all `classes`, unless both are in y."""
+        """Learn more rows; `classes` is required in the first call unless y contains both classes."""
         first = not hasattr(self, "player_")
         X, y = _clean(self, X, y, reset=first, dtype=np.float64)
         if first:
@@ -110,7 +119,7 @@ class OnlineClassifier(ClassifierMixin, _Online):  # type: ignore[misc]
         if type_of_target(found if classes is not None else y, input_name="y") != "binary" or len(found) > 2:
             raise ValueError(f"Only binary classification is supported. The data has {len(found)} classes.")
         if len(found) < 2:
-            raise ValueError(f"classes must be two to choose between; the data has 1 class, {found[0]!r}")
+            raise ValueError(f"two classes are required; the data has 1 class, {found[0]!r}")
         self.classes_ = found
 
     def _labels(self, y: Any) -> Array:
@@ -120,23 +129,34 @@ class OnlineClassifier(ClassifierMixin, _Online):  # type: ignore[misc]
         return np.asarray(np.where(y == self.classes_[1], 1.0, -1.0))
 
     def decision_function(self, X: Any) -> Array:
-        """<coef, z> of each row: the logarithm of the odds of the second class."""
+        """Return the logarithm of the odds of the second class per row."""
         return self._margin(X)
 
     def predict(self, X: Any) -> Any:
-        """The likelier class of each row."""
+        """Return the more probable class per row."""
         margin = self._margin(X)
         return self.classes_[(margin > 0.0).astype(int)]
 
     def predict_proba(self, X: Any) -> Array:
-        """The probabilities of the two classes, a row each."""
+        """Return the probabilities of both classes per row."""
         second = 1.0 / (1.0 + np.exp(-self._margin(X)))
         return np.column_stack([1.0 - second, second])
 
 
 class OnlineRegressor(RegressorMixin, _Online):  # type: ignore[misc]
-    """Online least squares on a ball; targets within `target_bound` (by default the largest of the first call).
+    """Online least squares on a ball.
 
+    Parameters
+    ----------
+    radius : float
+        Radius of the ball of coefficients, for targets scaled to [-1, 1].
+    seed : int, optional
+        Random seed. Default: fresh entropy.
+    target_bound : float, optional
+        Largest absolute value of a target. Default: that of the first call.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> X = np.linspace(-1.0, 1.0, 20)[:, None]
     >>> round(OnlineRegressor().fit(X, 3.0 * X[:, 0]).score(X, 3.0 * X[:, 0]), 1)
@@ -153,14 +173,14 @@ class OnlineRegressor(RegressorMixin, _Online):  # type: ignore[misc]
         return Convex(Ball(d, self.radius), lipschitz=worst, loss_bound=0.5 * worst**2)
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Forget everything, then learn the rows in their order."""
+        """Discard earlier rows, then learn the given rows in their order."""
         for name in ("player_", "target_scale_"):
             if hasattr(self, name):
                 delattr(self, name)
         return self.partial_fit(X, y)
 
     def partial_fit(self, X: Any, y: Any) -> Self:
-        """Learn more rows."""
+        """Learn more rows in their order."""
         first = not hasattr(self, "player_")
         X, y = _clean(self, X, y, reset=first, dtype=np.float64, y_numeric=True)
         if first:
@@ -174,12 +194,12 @@ class OnlineRegressor(RegressorMixin, _Online):  # type: ignore[misc]
         return self
 
     def predict(self, X: Any) -> Array:
-        """The prediction of each row."""
+        """Return the prediction per row."""
         return self._margin(X) * self.target_scale_
 
 
 def unit_rows(X: Array) -> Array:
-    """(x, 1)/||(x, 1)|| of each row.
+    """Return (x, 1)/||(x, 1)|| per row.
 
     >>> unit_rows(np.array([[0.0], [np.sqrt(3.0)]])).round(3).tolist()
     [[0.0, 1.0], [0.866, 0.5]]
