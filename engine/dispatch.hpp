@@ -1,4 +1,4 @@
-// Which of the compiled kernels this machine can run: chosen once, when the module is loaded.
+// Choice of the instruction set, made when the module is loaded.
 #pragma once
 
 #include <string>
@@ -7,15 +7,15 @@
 
 namespace hn {
 
-/// "base" or "v3" (x86-64 with AVX2, FMA and BMI): what is in use.
+/// Instruction set in use: "base" or "v3" (x86-64 with AVX2, FMA and BMI).
 const char* instruction_set();
-/// "base", "v3", or "" for the best there is; false where the machine cannot.
+/// Select "base", "v3", or "" for the best available set. Returns false if this machine does not support it.
 bool use_instruction_set(const std::string& name);
 bool in_v3();
 
 }  // namespace hn
 
-// A family of kernels: `struct Table { ... }` of function pointers in hn, `const Table name` in each hn::<set>.
+// A family of kernels is a struct of function pointers in hn, with one constant per instruction set in hn::<set>.
 #if defined(HN_HAS_V3)
 #define HN_FAMILY(Table, name)                                             \
     namespace hn {                                                         \
@@ -37,10 +37,11 @@ bool in_v3();
     }
 #endif
 
-// Room to work in: kept by the thread, made larger when it must be, never smaller.
+// Working memory of a thread. It grows on demand and never shrinks.
 namespace hn {
 
-/// `count` doubles, aligned to 64 bytes, not cleared, good until the next call on this thread; null when there is no memory.
+/// Return `count` uninitialized doubles, aligned to 64 bytes and valid until the next call on this thread; null if out of
+/// memory.
 double* workspace(i64 count);
 
 }  // namespace hn

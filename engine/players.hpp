@@ -1,4 +1,4 @@
-// Steps of a live player, with their diagnosis; rows and batches of the learners of a fleet.
+// Steps of a live player with their diagnosis; rows and batches of a fleet.
 #pragma once
 
 #include "dispatch.hpp"
@@ -6,7 +6,7 @@
 
 namespace hn {
 
-/// A run at play: its state, and two more to look back with.
+/// A run of a player, with two more runs for the state before a step and for evaluations at other scales.
 struct AtPlay {
     Setup setup;
     Run run, before, twin;
@@ -20,57 +20,57 @@ struct Heard {
 
 struct Players {
     bool (*begin)(const Setup&, Run&);
-    /// The weights of the losses in place, at the scale in place.
+    /// Recompute the weights from the losses at the current scale.
     bool (*weigh_anew)(const Setup&, Run&);
-    /// Bring the weights to the round to be played; `diagnosed`: as a part of the play, not for a look.
+    /// Update the weights to the scale of the next round; `diagnosed` means as a part of the play.
     bool (*make_ready)(const Setup&, Run&, bool diagnosed);
-    /// Draws: the action, or -1 when the smoothing failed. run.probability and run.weight are of the move.
+    /// Draw an action, or return -1 if the smoothing failed. Sets run.probability and run.weight.
     i64 (*act_expert)(AtPlay&);
     i64 (*act_arm)(AtPlay&);
     i64 (*act_on_advice)(AtPlay&, const Heard&);
     i64 (*act_awake)(AtPlay&, const bool* awake, double* p);
     void (*share_awake)(const Setup&, const Run&, const bool* awake, double* p);
-    /// The first loss that is out of range, or -1.
+    /// Position of the first loss outside the loss range, or -1.
     i64 (*first_bad)(const Setup&, const double* losses);
-    /// -1, the place of the first bad loss (nothing moved), or -2 when the smoothing failed. `ticket`: the distribution
-    /// of a late move, or null for the one in place.
+    /// Settle a round. Returns -1, the position of the first bad loss (state unchanged), or -2 if the smoothing failed.
+    /// `ticket` is the distribution of a late move, or null for the current one.
     i64 (*observe_row)(AtPlay&, const double* losses, const double* ticket);
     Status (*observe_arm)(AtPlay&, i64 arm, double probability, double weight, double loss);
     Status (*observe_on_advice)(AtPlay&, const Heard&, i64 action, double weight, double loss);
     Status (*observe_awake)(AtPlay&, const bool* awake, i64 arm, double weight, double loss);
-    /// The partial sums of the weights in place, after they were read from a file.
+    /// Recompute the stored sums of the weights, after they were read from a file.
     void (*restore_sums)(const Setup&, Run&);
     void (*charge_sleepers)(const double* p, const bool* awake, double* losses, i64 n);
 };
 
-// A learner of a fleet as a row of numbers: L, then what its weights can be made from again, own loss, stream, counts.
+// A learner of a fleet is a row of numbers: L, numbers that reproduce its weights, own loss, stream, counts.
 //
 //     Tsallis 1/2, log-barrier   L  base placed moved slope_sum  own  stream  counts      n + 11 numbers
 //     Entropy                    L  base (arm)                   own  stream  counts      n + 8 or n + 9
-//     all others, and diagnosed  L  weights  memory  every number of the run              no pass makes their weights again
+//     all others, and diagnosed  L  weights  memory  all numbers of the run
 //
-// The weights of the first two kinds are a function of these to the last bit, so a row is its player's run.
+// The weights of the first two kinds are reproduced bit for bit, so a row is equivalent to the run of a player.
 
-/// How often a learner was asked, and what is missing.
+/// Counts of a learner: moves drawn, pending and dropped.
 struct RowCounts {
     u32 drawn = 0, open = 0, forgotten = 0;
-    u32 delay : 29 = 0;  // the most that were open when another was drawn
-    u32 slept : 1 = 0;   // an arm slept in some round
-    u32 stayed : 1 = 0;  // the weights were passed at the root: in the place of `moved` is their total
-    u32 behind : 1 = 0;  // the weights are of the scale of the last move drawn, not yet of the next
+    u32 delay : 29 = 0;  // largest number of pending moves when a move was drawn
+    u32 slept : 1 = 0;   // an arm was unavailable in some round
+    u32 stayed : 1 = 0;  // weights were evaluated at the root; `moved` then stores their total
+    u32 behind : 1 = 0;  // weights have the scale of the last move drawn, not of the next
 };
 static_assert(sizeof(RowCounts) == 2 * sizeof(double));
 
-inline constexpr u32 most_rounds = 0xfffffff0u;  // of one learner: rounds are 32 bits of a ticket
+inline constexpr u32 most_rounds = 0xfffffff0u;  // per learner: a round is 32 bits of a ticket
 
 struct RowPlan {
     bool compact = true;
-    bool diagnosed = false;  // every number of the run is kept, and its stability told, as a player does
+    bool diagnosed = false;  // stores all numbers of the run and reports stability, like a player
     i64 n = 1, state = 0, weights = 0, memory = 0, numbers = 0, own = 0, stream = 0, counts = 0, stride = 0;
-    i64 mark_words = 0;  // 64 arms a word, with each open decision: where there are baselines or sleepers
+    i64 mark_words = 0;  // words per open decision, 64 arms each, for baselines or available arms
 };
 
-// Compiled once an instruction set, so never a function of its own.
+// Always inlined, because it is compiled once per instruction set.
 #define HN_AT inline __attribute__((always_inline))
 HN_AT RowCounts counts_at(const RowPlan& plan, const double* row) {
     RowCounts c;
@@ -91,37 +91,37 @@ HN_AT void put_stream(const RowPlan& plan, double* row, const Words& w) {
 
 #undef HN_AT
 
-// Many learners of one description, a row of numbers each, and batches of their rounds.
+// Learners with the same description, one row per learner, and batches of their rounds.
 
-/// One batch: row k of `rows` draws, or settles, decision k. A row may come twice: its rounds follow each other.
+/// A batch: row k of `rows` draws or settles decision k. A row may occur several times; its rounds are played in order.
 struct FleetBatch {
     const Setup* setup;
     const RowPlan* plan;
-    Run* run;  // to play in: laid out, its room not shared with the smoothings'
+    Run* run;  // scratch run, whose memory is separate from the workspace
     double* const* rows;
     i64 count;
-    // Of the decisions, drawn or to be settled; `marks`, plan->mark_words a decision: baselines, or who was awake.
+    // Per decision; `marks` has plan->mark_words words per decision: baselines, or available arms.
     i32* arms;
     u32* rounds;
     double *probabilities, *weights;
     u64* marks;
     bool* slept;
-    // Drawing: null, or who is awake, `per_decision` numbers on from one decision to the next (0: the same for all).
+    // Drawing: available arms or null, with stride `per_decision` (0 if they are the same for all decisions).
     const bool* awake;
     i64 per_decision;
     // Settling.
     const double* losses;
-    double* shares;  // room for one number per arm
-    double* backup;  // room for the rows as they were, plan->stride a decision
+    double* shares;  // working memory, one number per arm
+    double* backup;  // copies of the rows, plan->stride numbers per decision
 };
 
 struct Fleets {
-    /// The row of a learner that has played nothing: L is the prior, or 0. The stream is not set.
+    /// Write the row of a new learner: L is the prior, or 0. The stream is not set.
     bool (*begin)(const Setup&, const RowPlan&, Run&, const double* prior, double* row);
-    /// -1, or the place of the first that failed; then nothing has moved.
+    /// Returns -1, or the position of the first failed decision; then the state is unchanged.
     i64 (*act)(const FleetBatch&);
     i64 (*settle)(const FleetBatch&);
-    /// The run of a row, all of it, and back: for certificates and for files.
+    /// Convert a row to a run and back, for certificates and files.
     void (*unpack)(const Setup&, const RowPlan&, const double* row, Run&);
     void (*pack)(const Setup&, const RowPlan&, const Run&, double* row);
     /// First four words of the stream of a key: see random.hpp.

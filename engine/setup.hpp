@@ -1,4 +1,4 @@
-// A learner in plain fields (`Setup`, what Python describes), and the state of one of its runs (`Run`).
+// Description of a learner (`Setup`) and the state of one of its runs (`Run`).
 #pragma once
 
 #include "found.hpp"  // written by the build: the rows of laws/ and learners/
@@ -33,22 +33,23 @@ enum class Estimator : int {
     foreign
 };
 
-/// How the weights are kept: by a call a round; Entropy, all made from L each round; Entropy at a constant scale, one
-/// made from L each round (bandits), or all multiplied (experts, advice); Tsallis 1/2, the log-barrier, Tsallis: by series.
+/// How the weights are updated. called: one call of smooth() per round. entropy: all weights from L in every round.
+/// entropy_one (bandits) and entropy_times (experts, advice): Entropy at a constant scale, with one weight from L per round,
+/// or all weights multiplied. half (Tsallis 1/2), barrier (log-barrier) and powers (Tsallis): series expansions.
 enum class Path : int { called, entropy, entropy_one, entropy_times, half, barrier, powers };
-/// Tsallis and the log-barrier: a series after one changed arm.
+/// True if the weights are updated by a series after the loss of one arm has changed.
 HN_INLINE constexpr bool by_series(Path path) { return path >= Path::half; }
 
-/// scale_t = c sqrt(a + b t + d own), t the round about to be played.
+/// scale_t = c sqrt(a + b t + d own), where t is the next round.
 struct Schedule {
     double c = 1.0, a = 1.0, b = 0.0, d = 0.0;
     HN_INLINE bool constant() const { return b == 0.0 && d == 0.0; }
 };
 
-/// A law of the user's own on a grid: see smoothings/table.hpp.
+/// User-defined distribution on a grid: see smoothings/table.hpp.
 struct LawTable;
 
-/// A smoothing that only its owner can evaluate: w (and value where asked) at L and scale; false if it failed.
+/// User-defined smoothing in Python: write w, and the value if `valued`, at L and scale. Returns false if the call failed.
 struct Foreign {
     bool (*weigh)(void* self, const double* L, i64 n, double scale, bool valued, double* w,
                   double* value) = nullptr;
@@ -65,10 +66,10 @@ struct ForeignEstimate {
     void* self = nullptr;
 };
 
-inline constexpr i64 fan = 16;        // sums of so many weights are kept
-inline constexpr i64 tree_from = 65;  // from so many arms on, so that a draw costs log n
-inline constexpr i64 crown = 64;      // at most so many sums are at the top of them, with their partial sums
-inline constexpr double refresh = 256;  // multiplied weights are made from L again after so many rounds
+inline constexpr i64 fan = 16;        // number of weights per stored sum
+inline constexpr i64 tree_from = 65;  // smallest number of arms with stored sums; a draw then costs log n
+inline constexpr i64 crown = 64;  // largest number of sums at the top level, which also stores partial sums
+inline constexpr double refresh = 256;  // rounds after which multiplied weights are recomputed from L
 HN_INLINE constexpr i64 in_fans(i64 n) { return (n + fan - 1) & ~(fan - 1); }
 
 struct Setup {
@@ -88,7 +89,7 @@ struct Setup {
     double clip = 0.0, kappa = 0.0,
            rate = 1.0;   // rho of C_rho; tuned: a = min(1/2, kappa (1 + own)^(-1/3)), scale = rate/eps
     double gamma = 1.0;  // the divergence that the level is measured in
-    double origin = 0.0, slope = 1.0;   // normalised loss = (x - origin) slope
+    double origin = 0.0, slope = 1.0;   // normalized loss = (x - origin) slope
     const double* log_prior = nullptr;  // n numbers, or uniform
     const LawTable* table = nullptr;
     const double* grid = nullptr;  // nodes of a heavy-tailed law: see smoothings/heavy.hpp
@@ -107,7 +108,7 @@ struct Setup {
     HN_INLINE bool tree() const {
         return n >= tree_from && path >= Path::entropy && path <= Path::entropy_times;
     }
-    /// How many places L and w have: in fours, or in sixteens below a tree; L is infinite and w is 0 beyond n.
+    /// Length of L and w: a multiple of 4, or of 16 with stored sums. Beyond n, L is infinite and w is 0.
     HN_INLINE i64 places() const { return tree() ? in_fans(n) : in_fours(n); }
     HN_INLINE i64 tree_places() const {
         if (!tree()) return 0;
@@ -118,7 +119,7 @@ struct Setup {
         }
         return size + in_fans(m);  // the partial sums
     }
-    /// Baselines of the last move; or who follows the action (as whole numbers), then the K action masses.
+    /// Length of `scratch`: baselines of the last move, or the list of followers (integers) and the K action masses.
     HN_INLINE i64 scratch_places() const {
         if (setting == Setting::expert_bandit) return in_fours(n + 64) + in_fours(actions);
         return has_baselines() ? places() : 0;
@@ -129,11 +130,12 @@ struct Setup {
     double first_scale() const;
 };
 
-/// What a bound of AdaHedge is made of; in front of the losses of a round.
+/// Sums from which the bound of AdaHedge is computed; stored in front of the losses of a round.
 struct AdaHedgeSums {
-    double gap;       // Delta, the mixability gaps; never falls, also where a late loss makes run.drift do so
-    double variance;  // V, the sum of the variances of the losses under p
-    double span;      // the largest span of one round
+    double
+        gap;  // Delta, sum of the mixability gaps; never decreases, although late feedback can decrease run.drift
+    double variance;    // V, sum of the variances of the losses under p
+    double span;        // largest loss range of one round
     double min_losses;  // sum over rounds of the smallest loss
     double max_losses;  // sum over rounds of the largest loss
 };
@@ -191,45 +193,44 @@ HN_INLINE double Setup::first_scale() const {
     return schedule.c * __builtin_sqrt(schedule.a + schedule.b);
 }
 
-/// The four words of a stream (random.hpp).
+/// State of a random stream (random.hpp).
 struct Words {
     u64 a = 0, b = 0, c = 0, d = 0;
     bool operator==(const Words&) const = default;
 };
 
-/// The numbers of a run. p_i = w_i / total is the distribution in place.
+/// Numbers of a run. The current distribution is p_i = w_i / total.
 struct RunNumbers {
     double round = 0.0;    // moves drawn so far
-    double own = 0.0;      // own normalised loss so far: <p, l> for experts, realised for bandits
-    double scale = 1.0;    // the scale that the weights in place were made with
+    double own = 0.0;      // cumulative normalized loss: <p, l> for experts, realized for bandits
+    double scale = 1.0;    // scale of the current weights
     double inverse = 1.0;  // 1 / scale
-    double total = 1.0;    // the sum of the weights
-    double base = 0.0;  // w_i = exp((base - L_i)/scale + log prior_i - top); series: where y is measured from
+    double total = 1.0;    // sum of the weights
+    double base = 0.0;     // w_i = exp((base - L_i)/scale + log prior_i - top); series: origin of y
     double top = 0.0;
-    double warm = 0.0;       // where a solver starts; y of the series
-    double slope_sum = 0.0;  // of the series: the sum of the next power
-    double placed =
-        0.0;  // of Tsallis 1/2 and the log-barrier: the y that the weights were passed at, and the step
-    double moved = 0.0;   // from there to the root: the weights can be made again from these, to the last bit
-    double fresh = 0.0;   // multiplicative updates since the weights were last made from L
-    double weight = 0.0;  // what stands for 1/probability of the move just drawn
-    double probability = 0.0;  // of the move just drawn
-    double settled = 0.0;      // steps settled so far
-    double paid = 0.0;         // own normalised loss of the last step
-    double taken = -1.0;       // settled steps that a memory has taken in
-    double arm = 0.0;          // the arm of the last step
-    double value = 0.0;        // Phi(L) at scale, when asked for
-    double start = 0.0;        // Phi_1(0), the first term of the master identity
-    double drift = 0.0;        // sum of D_t of the master identity
+    double warm = 0.0;         // start of the solver; y of the series
+    double slope_sum = 0.0;    // series: sum of the next power
+    double placed = 0.0;       // Tsallis 1/2 and log-barrier: y at which the weights were evaluated
+    double moved = 0.0;        // step from `placed` to the root; both reproduce the weights bit for bit
+    double fresh = 0.0;        // multiplicative updates since the weights were computed from L
+    double weight = 0.0;       // weight that replaces 1/probability of the last move
+    double probability = 0.0;  // probability of the last move
+    double settled = 0.0;      // settled rounds
+    double paid = 0.0;         // normalized loss of the last settled round
+    double taken = -1.0;       // settled rounds that the memory includes; -1 before the first
+    double arm = 0.0;          // arm of the last settled round
+    double value = 0.0;        // Phi(L) at scale, if requested
+    double start = 0.0;        // Phi_1(0), the first term of the regret identity
+    double drift = 0.0;        // sum of D_t of the regret identity
     double change = 0.0;       // sum of Phi_t(L_t) - Phi_{t+1}(L_t)
-    double level = 0.0;        // largest realised one-step divergence over the span of the loss
+    double level = 0.0;        // largest realized one-step divergence per unit of loss range
     Words stream, noise;
 };
 
 struct Run : RunNumbers {
     double *L = nullptr, *w = nullptr, *tree = nullptr, *scratch = nullptr, *memory = nullptr;
 
-    /// Arrays laid out in `numbers` (setup.room() of them, aligned), L = 0 and nothing else begun.
+    /// Place the arrays in `numbers` (aligned, setup.room() doubles), with L = 0.
     HN_INLINE void lay_out(const Setup& s, double* numbers) {
         L = numbers;
         w = L + s.places();
@@ -239,7 +240,7 @@ struct Run : RunNumbers {
         for (i64 k = 0; k < s.room(); ++k) numbers[k] = 0.0;
         for (i64 k = s.n; k < s.places(); ++k) L[k] = __builtin_inf();
     }
-    /// All of another run of the same setup.
+    /// Copy all of another run with the same setup.
     HN_INLINE void copy(const Setup& s, const Run& other) {
         static_cast<RunNumbers&>(*this) = other;
         __builtin_memcpy(L, other.L, std::size_t(s.room()) * sizeof(double));

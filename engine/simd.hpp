@@ -1,7 +1,7 @@
-// Four numbers at a time, by the vector extensions of GCC and Clang: one text for every instruction set.
+// Vectors of four doubles, by the vector extensions of GCC and Clang, for every instruction set.
 //
-// Everything that is compiled once an instruction set (kernels/*.cpp) lives in hn::HN_ISA and calls nothing of the
-// standard library but builtins: otherwise the linker could hand AVX2 code to an old machine.
+// Code that is compiled once per instruction set (kernels/*.cpp) is in hn::HN_ISA and calls only builtins of the standard
+// library: otherwise the linker could select AVX2 code for a machine without AVX2.
 #pragma once
 
 #include "types.hpp"
@@ -58,16 +58,16 @@ HN_INLINE f64x4 splat(double x) { return f64x4{x, x, x, x}; }
 HN_INLINE i64x4 splat(i64 x) { return i64x4{x, x, x, x}; }
 HN_INLINE i64x4 lanes(i64 first) { return i64x4{0, 1, 2, 3} + first; }
 
-/// x where the mask is set, 0 elsewhere; and the other way round.
+/// x where the mask is set and 0 elsewhere; the reverse.
 HN_INLINE f64x4 only(i64x4 mask, f64x4 x) { return (f64x4)(mask & (i64x4)x); }
 HN_INLINE f64x4 except(i64x4 mask, f64x4 x) { return (f64x4)(~mask & (i64x4)x); }
 HN_INLINE f64x4 select(i64x4 mask, f64x4 x, f64x4 y) { return mask ? x : y; }
 HN_INLINE double select(bool mask, double x, double y) { return mask ? x : y; }
-/// The smaller (the larger); the second where one is not a number.
+/// Minimum and maximum; the second argument if one of them is NaN.
 template <class V> HN_INLINE V min(V x, V y) { return x < y ? x : y; }
 template <class V> HN_INLINE V max(V x, V y) { return x > y ? x : y; }
 
-/// x is worked out here, before what is written below: compilers would put off what a later round waits for.
+/// Force the computation of x here: compilers would postpone a value that a later round waits for.
 HN_INLINE void soon(double& x) {
 #if defined(__x86_64__)
     asm volatile("" : "+x"(x));
@@ -78,7 +78,7 @@ HN_INLINE void soon(double& x) {
 #endif
 }
 
-/// The signs of the lanes of a mask, as four bits.
+/// Signs of the lanes of a mask, as four bits.
 HN_INLINE int bits(i64x4 mask) {
 #if defined(__AVX2__)
     return _mm256_movemask_pd((__m256d)mask);
@@ -92,7 +92,7 @@ HN_INLINE double fold(f64x4 x) { return (x[0] + x[2]) + (x[1] + x[3]); }
 HN_INLINE double fold_product(f64x4 x) { return (x[0] * x[2]) * (x[1] * x[3]); }
 HN_INLINE double fold_min(f64x4 x) { return min(min(x[0], x[2]), min(x[1], x[3])); }
 HN_INLINE double fold_max(f64x4 x) { return max(max(x[0], x[2]), max(x[1], x[3])); }
-/// The least and the greatest of n numbers.
+/// Minimum and maximum of n numbers.
 struct Extent {
     double min, max;
 };
@@ -107,7 +107,7 @@ inline Extent extent_of(const double* x, i64 n) {
     for (; j < n; ++j) found = {min(x[j], found.min), max(x[j], found.max)};
     return found;
 }
-/// Four of them folded at once: the same bits.
+/// Fold four vectors simultaneously, with the same bits.
 HN_INLINE f64x4 fold_four(f64x4 a, f64x4 b, f64x4 c, f64x4 d) {
     const f64x4 ab = __builtin_shufflevector(a, b, 0, 1, 4, 5) + __builtin_shufflevector(a, b, 2, 3, 6, 7);
     const f64x4 cd = __builtin_shufflevector(c, d, 0, 1, 4, 5) + __builtin_shufflevector(c, d, 2, 3, 6, 7);

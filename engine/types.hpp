@@ -1,17 +1,17 @@
-// Names of numbers, and what a step reports.
+// Integer types, and the status of a step.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-// Whatever is compiled once an instruction set and is not in its namespace must be inlined: else one copy, perhaps of AVX2,
-// would serve all. engine/tools/leaks.py looks. Where size counts for more, a copy of the base set may serve all.
+// Functions that are compiled once per instruction set, outside its namespace, must be inlined: otherwise the linker keeps
+// one copy, perhaps with AVX2, for all sets. engine/tools/leaks.py checks this. HN_SMALL allows copies in the base set.
 #ifdef HN_SMALL
 #define HN_INLINE inline
 #else
 #define HN_INLINE inline __attribute__((always_inline))
 #endif
-#define HN_WITHIN __attribute__((always_inline))  // a lambda that is not to be called
+#define HN_WITHIN __attribute__((always_inline))  // for lambdas that must be inlined
 
 namespace hn {
 
@@ -21,7 +21,7 @@ using u8 = std::uint8_t;
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
-/// What a step reports. Nothing has moved after a bad loss; after a failure the run is over.
+/// Status of a step. After bad_loss the state is unchanged; after failed the run cannot continue.
 enum class Status : int { fine, bad_loss, failed };
 
 HN_INLINE constexpr i64 in_fours(i64 n) { return (n + 3) & ~i64(3); }

@@ -1,4 +1,4 @@
-// Arrays as Python hands them over: contiguous float64 (or the type said), checked here, once; below, plain pointers.
+// Arrays of Python: contiguous, with the stated type, checked once; the engine uses plain pointers.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -13,13 +13,13 @@ namespace hn {
 namespace nb = nanobind;
 using namespace nb::literals;
 
-/// Read-only and writable arrays of one axis; of two.
+/// Read-only and writable arrays with one axis and with two.
 template <class T> using In = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T> using Out = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T> using Table2 = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T> using OutTable2 = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-/// A new array that Python owns, zeros.
+/// New array of zeros that Python owns.
 template <class T>
 struct Fresh {
     T* data;
@@ -38,7 +38,7 @@ struct Fresh {
     }
 };
 
-/// A copy of numbers as an array of Python's.
+/// Copy numbers to a new array that Python owns.
 template <class T>
 nb::object array_of(const T* from, i64 count) {
     Fresh<T> made{std::size_t(count)};
@@ -46,16 +46,16 @@ nb::object array_of(const T* from, i64 count) {
     return made.give();
 }
 
-/// A refusal is written once, not wherever a rule is: two hundred of them are a good part of the text.
+/// Out of line, because two hundred inlined copies would be a large part of the code.
 [[noreturn, gnu::noinline, gnu::cold]] inline void refuse(const char* rule) { throw nb::value_error(rule); }
 
-/// A rule of the engine's own that its caller broke: a mistake in the Python beside it, not in a user's input.
+/// Check an argument of the bindings. A violation is an error in the Python code of the package, not in user input.
 inline void require(bool holds, const char* rule) {
     if (!holds) refuse(rule);
 }
 
-// One caller at a time: a player, a leader or a fleet is not guarded by a lock. While it is at work the interpreter's may be
-// let go, or a law of Python's own may be asked, which may call back: whoever comes then is refused.
+// One caller at a time: players, leaders and fleets have no lock. While one of them runs, the interpreter's lock may be
+// released, or a user-defined distribution may call back; the second caller gets an error.
 
 class Busy {
     bool& busy_;

@@ -1,4 +1,4 @@
-// A combination as Python describes it.
+// Construction of a combination, and its state as named fields.
 #pragma once
 
 #include <nanobind/stl/optional.h>
@@ -57,9 +57,9 @@ inline void check_prior(const double* prior, i64 n) {
     require(std::fabs(sum - 1.0) < 1e-9, "prior must sum to 1");
 }
 
-// A combination, field by field: written by name, and read back with every field's own rule.
+// The state as named fields: written by name, and read back with a check per field.
 
-/// What AdaHedge keeps in its run.
+/// Visit the numbers of AdaHedge's run.
 template <class Visit> void each_own(Combination& state, Visit visit) {
     visit("own", state.own.own);
     visit("drift", state.own.drift);
@@ -91,7 +91,7 @@ template <class Visit> void each_cap(Combination& state, Visit visit) {
     visit("b_cap", state.b);
     visit("quick_cap", state.quick);
 }
-/// Every array with how many numbers it has, and its least.
+/// Visit every array with its length and its smallest valid value.
 template <class Visit> void each_array_of_state(Combination& state, Visit visit) {
     const auto rule_arrays = [&](RuleBState& b, const char* prefix) {
         each_array(b, [&](const char* name, double* array) {
@@ -117,7 +117,7 @@ template <class Visit> void each_array_of_state(Combination& state, Visit visit)
     visit("regret_weights", state.regrets.weight, state.n, 0.0);
 }
 
-/// All but the rows that wait.
+/// Write all fields except pending rows.
 inline nb::dict fields_of(Combination& state) {
     nb::dict out, numbers;
     each_own(state, [&](const char* name, double& x) { numbers[name] = x; });
@@ -181,7 +181,7 @@ inline void read_caps(Combination& state, const nb::dict& from, const nb::dict& 
     });
 }
 
-/// The same read back; levels and weights are yet to be made.
+/// Read the fields. Levels and weights are computed afterwards.
 inline void read_fields(Combination& state, const nb::dict& from) {
     const nb::dict numbers = nb::cast<nb::dict>(entry(from, "numbers"));
     const auto number = [&](const char* name, double& x) {
@@ -211,7 +211,7 @@ inline void read_fields(Combination& state, const nb::dict& from) {
     must(sums.gap >= 0.0 && sums.variance >= 0.0 && sums.span >= 0.0, "adahedge_sums", "be >= 0");
 }
 
-/// The forecasts and what was answered fit each other; sums are not above those of now.
+/// Check that the answers of a pending row are between its forecasts, and that its sums are at most the current sums.
 inline void check_ticket(const Combination& state, double* at) {
     const OpenRow ticket{at, state.places, state.levels};
     const double low = at[OpenRow::low], high = at[OpenRow::high];

@@ -1,4 +1,4 @@
-// The state of a run, field by field: written by name, and read back with every field's own rule.
+// The state of a run as named fields: written by name, and read back with a check per field.
 #pragma once
 
 #include <cmath>
@@ -31,7 +31,7 @@ inline i64 whole(const nb::dict& from, const char* name, i64 low, i64 high) {
     return value;
 }
 
-/// Every number of a run by its name: one list, for both ways.
+/// Visit every number of a run with its name, for writing and for reading.
 template <class Visit>
 void each_number(RunNumbers& run, Visit visit) {
     visit("round", run.round);
@@ -92,19 +92,19 @@ inline void read_array(const nb::dict& from, const char* name, i64 count, double
     for (i64 k = 0; k < count; ++k) to[k] = found.data()[k];
 }
 
-/// The rules of a run's numbers; `inverse` is made here.
+/// Check the numbers of a run, and set `inverse`.
 void check_numbers(const Setup& s, RunNumbers& run);
-/// Weights are finite, and sum to their total.
+/// Check that the weights are finite and sum to their total.
 void check_weights(const Setup& s, const Run& run);
-/// What a learner with a memory keeps, by its own rules.
+/// Check the memory of a learner.
 void check_memory(const Setup& s, const Run& run);
-/// The terms of the master identity are finite; where a certificate tells them, the first is the `start` of a run just begun,
-/// and they sum up to the own loss.
+/// Check that the terms of the regret identity are finite. If a certificate reports them, also check that the first is
+/// `start` and that they sum to the own loss.
 void check_identity(const RunNumbers& run, double start, bool told);
-/// Weights made once more from the losses, in another order or from another start, agree so far.
+/// Check that weights recomputed from the losses agree with the stored weights, up to rounding and solver tolerance.
 void must_agree(const Setup& s, const Run& run, Run& twin);
 
-/// Into a run that was laid out; nothing is an index before it was checked.
+/// Read all fields into a run. No value is used as an index before it was checked.
 void read_fields(const Setup& s, Run& run, const nb::dict& from, bool sees_all);
 
 }  // namespace hn

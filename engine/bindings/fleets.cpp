@@ -356,13 +356,14 @@ void bind_fleets(nb::module_& m) {
         .value("other_fleet", Refusal::other_fleet)
         .value("other_move", Refusal::other_move)
         .value("bad_loss", Refusal::bad_loss);
-    nb::class_<Photo>(m, "Photo", "Snapshot of learners of a fleet, with their open decisions.")
-        .def_prop_ro("learners", &Photo::learners)
-        .def("expose", &Photo::expose, "pages"_a, "Copy `pages` more pages. Return True if pages are left.")
-        .def_prop_ro("open", &Photo::open)
-        .def("columns", &Photo::columns, "Return the arrays of the snapshot, by name.")
-        .def("origins", &Photo::origins, "Ids of the player under which the open decisions were drawn.")
-        .def("body", &Photo::body, "origins"_a,
+    nb::class_<Snapshot>(m, "Snapshot", "Snapshot of learners of a fleet, with their open decisions.")
+        .def_prop_ro("learners", &Snapshot::learners)
+        .def("expose", &Snapshot::expose, "pages"_a,
+             "Copy `pages` more pages. Return True if pages are left.")
+        .def_prop_ro("open", &Snapshot::open)
+        .def("columns", &Snapshot::columns, "Return the arrays of the snapshot, by name.")
+        .def("origins", &Snapshot::origins, "Ids of the player under which the open decisions were drawn.")
+        .def("body", &Snapshot::body, "origins"_a,
              "Return all columns as bytes; ids are positions in `origins`. Can be called once.");
     nb::class_<Fleet>(m, "Fleet", nb::type_slots(fleet_slots),
                       "Learners with the same description, one row per learner, and their open decisions.")
@@ -466,11 +467,12 @@ void bind_fleets(nb::module_& m) {
         .def("_columns", &told_columns,
              "(name, kind, numbers per learner) of the columns of learners and of open decisions.")
         .def(
-            "_photo", [](Fleet& fleet, In<i64> numbers) { return std::make_unique<Photo>(fleet, numbers); },
+            "_snapshot",
+            [](Fleet& fleet, In<i64> numbers) { return std::make_unique<Snapshot>(fleet, numbers); },
             "numbers"_a)
         .def(
-            "_photo_of_all",
-            [](nb::handle_t<Fleet> fleet) { return std::make_unique<Photo>(nb::borrow(fleet)); },
+            "_snapshot_of_all",
+            [](nb::handle_t<Fleet> fleet) { return std::make_unique<Snapshot>(nb::borrow(fleet)); },
             "Snapshot of all learners; expose() copies its pages.")
         .def("_put", &put, "columns"_a, "keys"_a, "keyed"_a, "numbers"_a,
              "Create learners from the columns of a snapshot. Returns their numbers in this fleet.")

@@ -12,13 +12,13 @@
 
 namespace hn {
 
-/// Refused where the object is no player of the engine's; good as long as the object lives.
+/// Return the run of a player object, valid while the object lives. Raises an error for other objects.
 AtPlay& at_play(nb::handle player);
-/// As long as it lives, the player is used by nobody else.
+/// Lock the player against a second caller while the result lives.
 Busy alone(nb::handle player);
-/// Raises what a smoothing of Python's own raised, if that is why a step failed.
+/// Re-raise the exception of a user-defined smoothing, if a step failed because of it.
 void raise_if_foreign(nb::handle player);
-/// Rounds that were drawn and settled without a ticket, the latest after so many others.
+/// Count rounds that were played without a ticket; `delay` is the largest delay among them.
 void count_rounds(nb::handle player, i64 more, i64 delay = 0);
 i64 largest_delay(nb::handle player);
 
@@ -30,9 +30,9 @@ public:
     Room room;
     AtPlay at;
     bool sees_all;
-    /// Every open ticket of a round up to this one has its numbers, so `keep_others` visits later tickets only.
+    /// All pending tickets up to this round store their numbers, so `keep_others` visits later tickets only.
     i64 numbered_up_to = 0;
-    /// Tickets that `keep_others` has visited since the construction: the work of late settlement, for tests.
+    /// Number of tickets that `keep_others` has visited, for tests of the cost of late settlement.
     i64 visited = 0;
 
     Player(nb::object described, In<u64> words, In<u64> noise, nb::object id, nb::object move_type)
@@ -61,14 +61,14 @@ public:
     }
     i64 n() const { return at.setup.n; }
 
-    /// p in place.
+    /// Copy of the current distribution.
     Numbers distribution_now() const {
         auto p = std::make_shared<std::vector<double>>(std::size_t(n()));
         for (i64 i = 0; i < n(); ++i) (*p)[std::size_t(i)] = at.run.w[i] / at.run.total;
         return p;
     }
     bool has_baselines() const { return at.setup.has_baselines(); }
-    /// Open moves keep what the run will soon have no more: experts their distribution, bandits their baselines.
+    /// Store the distribution with all pending moves but one, before the run changes it.
     void keep_others(i64 but) {
         Numbers shared;
         each_after(numbered_up_to, [&](Ticket& ticket) {
@@ -104,7 +104,7 @@ public:
         if (i < 0) failed();
         return issue(nb::steal(PyLong_FromLongLong(i)), i, at.run.probability, at.run.weight).move;
     }
-    /// `advice` is checked and Python's to keep: int64 actions, or float64 shares, flat.
+    /// `advice` was checked by Python: a flat array of int64 actions or float64 distributions.
     nb::object act_on_advice(nb::object advice) {
         const Busy here = alone();
         const i64 i = players().act_on_advice(at, heard(advice));
@@ -151,13 +151,13 @@ public:
 
     // Losses
 
-    /// -1, or the place of a bad loss.
+    /// Settle a round. Returns -1, or the position of the first bad loss.
     i64 settle_row(Ticket& ticket, const double* losses) {
         const Busy here = alone();
         const i64 round = ticket.round;
         const Numbers own = ticket.numbers;
         if (open() > 1) {
-            // A bad loss is refused before anything is kept.
+            // Check the losses before the state changes.
             const i64 wrong = players().first_bad(at.setup, losses);
             if (wrong >= 0) return wrong;
             keep_others(round);
@@ -203,11 +203,11 @@ public:
         return true;
     }
 
-    // What Python reads
+    // Properties
 
     nb::object distribution(nb::object awake) {
         const Busy here = alone();
-        // On a copy: open moves may have left the weights a scale behind, and the next act() brings them up.
+        // Evaluated on a copy: with pending moves the weights may have the scale of an earlier round until the next act().
         Run& run = at.before;
         run.copy(at.setup, at.run);
         if (open() > 0 && !players().make_ready(at.setup, run, false)) failed();
@@ -232,7 +232,7 @@ private:
     bool busy_ = false;
 };
 
-// The methods of a live player that Python calls without nanobind between.
+// Methods of a live player as plain CPython methods, without nanobind.
 
 extern PyType_Slot live_methods[];
 

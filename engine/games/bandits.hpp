@@ -1,4 +1,4 @@
-// Whole games of bandits: rounds outside, a few runs inside, so that their latencies overlap.
+// Games of bandits. The outer loop is over rounds and the inner one over a few runs, so that their latencies overlap.
 #pragma once
 
 #include "../games.hpp"
@@ -6,7 +6,7 @@
 
 namespace hn::HN_ISA {
 
-/// The rounds of a block, cut at the marks.
+/// Position in a block, with stops at the marks.
 struct Clock {
     const Marks& marks;
     i64 rounds, t = 0, k = 0;
@@ -26,21 +26,21 @@ HN_INLINE double loss_at(const BanditJob& job, i64 run, i64 t, i64 i) {
     return uniform(job.coins[run]) < x ? 1.0 : 0.0;
 }
 
-/// The losses that are looked at next, into the second cache.
+/// Prefetch the losses that are checked next into the L2 cache.
 HN_INLINE void fetch_ahead(const double* row, i64 ahead, i64 n) {
     for (i64 i = 0; i < n; i += 8) __builtin_prefetch(row + ahead + i, 0, 2);
 }
 
-/// Any path: told apart round by round.
+/// The path is not known at compile time.
 inline constexpr int any_path = -1;
 
-/// A known path is said again wherever a call might have changed it for all the compiler knows: the others drop out.
+/// Repeat the known path after calls that the compiler cannot see through, so that it removes the other paths.
 template <int P>
 HN_INLINE void on_path(Setup& s) {
     if constexpr (P != any_path) s.path = Path(P);
 }
 
-/// A round of one run; false if the smoothing failed.
+/// Play a round of one run. Returns false if the smoothing failed.
 template <int P>
 HN_INLINE bool bandit_round(const BanditJob& job, Setup& s, i64 r, i64 t) {
     Run& run = job.runs[r];
@@ -48,8 +48,9 @@ HN_INLINE bool bandit_round(const BanditJob& job, Setup& s, i64 r, i64 t) {
     if (job.ahead) fetch_ahead(job.losses.x + job.losses.per_round * t, job.ahead, s.n);
     const i64 i = draw_arm(s, run);
     const double x = loss_at(job, r, t, i);
-    const double loss =
-        s.origin == 0.0 && s.slope == 1.0 ? x : (x - s.origin) * s.slope;  // nothing waits for nothing
+    const double loss = s.origin == 0.0 && s.slope == 1.0
+                            ? x
+                            : (x - s.origin) * s.slope;  // avoids the latency of two operations
     on_path<P>(s);
     if (!settle_arm(s, run, i, run.weight, loss, false)) return false;
     ++job.counts[r * s.n + i];
@@ -57,7 +58,7 @@ HN_INLINE bool bandit_round(const BanditJob& job, Setup& s, i64 r, i64 t) {
     return true;
 }
 
-/// Some runs side by side.
+/// Play some runs side by side.
 template <int P>
 Outcome bandit_side_by_side(const BanditJob& job, i64 first, i64 last) {
     Setup s = *job.setup;

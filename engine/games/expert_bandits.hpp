@@ -1,4 +1,4 @@
-// Whole games of bandits with experts.
+// Games of bandits with expert advice.
 #pragma once
 
 #include "../rounds/advice.hpp"
@@ -32,7 +32,7 @@ Outcome advised_game(const BanditJob& job, const E* actions) {
     return {};
 }
 
-/// What expert i loses in a round: x of its action, or its expected loss.
+/// Loss of expert i in a round: the loss of its action, or its expected loss.
 template <class E>
 HN_INLINE double expert_loss(const double* x, const E* e, const double* shares, i64 i, i64 actions) {
     if (!shares) return x[i64(e[i])];
@@ -84,7 +84,7 @@ void expert_losses(const AdvisedBlock& block, const E* e, double* sums, const Ma
             pair(table[0], codes, t);
             pair(table[1], codes + n, t + 2);
             for (i64 i = 0; i < n;) {
-                // Four rounds of advice that is looked at later are on their way while these are followed.
+                // Prefetch the advice of four later rounds.
                 const char* later = reinterpret_cast<const char*>(e + t * n + 4 * i) + advice_near;
                 for (i64 k = 0; k < 4 * i64(sizeof(E)); ++k) __builtin_prefetch(later + 64 * k, 0, 2);
                 for (const i64 end_of_some = i + 64 < n ? i + 64 : n; i < end_of_some; ++i)

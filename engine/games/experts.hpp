@@ -1,4 +1,4 @@
-// Whole games with expert advice. The losses are seen, so runs on the same losses share p_t and only draw.
+// Games of experts. All losses are observed, so runs with the same losses share p_t and only draw separately.
 #pragma once
 
 #include "../learners/adahedge.hpp"
@@ -35,7 +35,8 @@ inline Outcome experts_game(const ExpertsJob& job) {
             if (job.moves) job.moves[r * job.length + at.t] = i32(i);
         }
         if (s.is(Memory::adahedge)) {
-            const double before = run.own;  // losses may have a large offset: <p, l> from the round itself
+            const double before =
+                run.own;  // losses may have a large offset, so <p, l> is computed in the round
             settle_adahedge(s, run, row, nullptr);
             now = run.own - before;
         } else if (one_pass) {

@@ -1,7 +1,7 @@
-// Softmax bandits at a constant scale, up to 64 arms: one weight changes a round.
+// Softmax bandits at a constant scale with up to 64 arms: one weight changes per round.
 //
-// Many runs go four to a vector, a lane each, and several vectors in turns; what is left over goes alone
-// (softmax_alone.hpp). Both do the arithmetic of draw_arm and settle_arm, bit for bit.
+// Four runs share a vector, one per lane, and several vectors are played alternately. Remaining runs are played by
+// softmax_alone.hpp. Both compute the bits of draw_arm and settle_arm.
 #pragma once
 
 #include "../smoothings/barrier_lanes.hpp"
@@ -9,8 +9,8 @@
 
 namespace hn::HN_ISA {
 
-/// Four runs, one to a lane: m places for arms, an even number, and a weight of 0 beyond them. The newest weight of each is in
-/// `fresh`, and 0 in w.
+/// Four runs, one per lane, with m places for arms (m even) and weight 0 beyond them. The newest weight of each run is in
+/// `fresh`; its entry in w is 0.
 template <i64 m>
 struct SoftmaxFour {
     f64x4 w[m + 1], L[m];
@@ -44,7 +44,7 @@ struct SoftmaxFour {
     }
     void store(const BanditJob& job, i64 first) {
         const Setup& s = *job.setup;
-        // A round looks at the range of its total before it draws: after the last one that is to be done.
+        // A round checks the range of its total before it draws; after the last round this is still to be done.
         f64x4 sums[m];
         const f64x4 mass = scan(sums);
         const i64x4 good = i64x4(mass > 1e-6) & i64x4(mass < 1e6 * double(s.n));
@@ -65,14 +65,14 @@ struct SoftmaxFour {
             if (job.coins) job.coins[first + g] = coins.lane(g);
         }
     }
-    /// The newest weights to the others.
+    /// Write the newest weights to w.
     HN_INLINE void put_back() {
         lane_of(w, last[0], 0) = fresh[0];
         lane_of(w, last[1], 1) = fresh[1];
         lane_of(w, last[2], 2) = fresh[2];
         lane_of(w, last[3], 3) = fresh[3];
     }
-    /// sums[j]: w_0 + ... + w_j, the newest weight added last; returns the sum of all.
+    /// Write partial sums w_0 + ... + w_j to sums[j], with the newest weight added last. Returns the total.
     HN_INLINE f64x4 scan(f64x4* sums) const {
         f64x4 before{};
 #pragma GCC unroll 16
@@ -97,7 +97,7 @@ struct SoftmaxFour {
         }
         return before + fresh;
     }
-    /// A round in two parts, each done for all vectors before the other: what one waits for, others hide.
+    /// First half of a round. Each half is computed for all vectors, so that their latencies overlap.
     HN_INLINE void draw(const BanditJob& job, const Setup& s, i64 first, i64) {
         f64x4 sums[m];
         mass = scan(sums);
@@ -139,7 +139,7 @@ struct SoftmaxFour {
             for (int g = 0; g < 4; ++g) job.moves[(first + g) * job.length + t] = i32(last[g]);
         return true;
     }
-    /// Lanes whose total has left the range: as a run alone does it.
+    /// Recompute the lanes whose total has left the range.
     __attribute__((noinline, cold)) f64x4 anew(const BanditJob& job, i64 first, i64x4 good, f64x4* sums) {
         const Setup& s = *job.setup;
         for (int g = 0; g < 4; ++g) {
@@ -157,10 +157,10 @@ struct SoftmaxFour {
     }
 };
 
-/// How many vectors go in turns, of so many runs that are left.
+/// Number of vectors to play alternately, given the remaining runs.
 HN_INLINE i64 four_at_most(i64 runs) { return runs < 16 ? runs / 4 : 4; }
 
-/// Up to sixteen runs in turns, four per vector.
+/// Play up to sixteen runs, four per vector.
 template <class Four>
 Outcome play_together(const BanditJob& given, i64 first, i64 groups) {
     const BanditJob job = given;  // a copy, so that no write can alias it
@@ -193,7 +193,7 @@ Outcome softmax_games(const BanditJob& job) {
     return {};
 }
 
-/// Whether a game is one of these.
+/// True if these lanes support the setup.
 HN_INLINE bool softmax_few(const Setup& s) {
     return s.path == Path::entropy_one && s.estimator == Estimator::importance_weighted && !s.log_prior &&
            s.n < tree_from;
@@ -207,12 +207,12 @@ inline Outcome play_softmax_few(const BanditJob& job) {
     return softmax_games<16>(job);
 }
 
-// Tsallis 1/2 and log-barrier bandits of up to sixteen arms, many runs: four to a vector, a lane each.
+// Tsallis 1/2 and log-barrier bandits with up to sixteen arms: four runs per vector, one per lane.
 //
-// The arithmetic of draw_arm and settle_arm with Barrier<K>, bit for bit. A lane whose series does not converge goes back
-// to it, alone.
+// The bits are those of draw_arm and settle_arm with Barrier<K>. A lane whose series does not converge is computed by
+// Barrier<K> alone.
 
-/// m places for arms, an even number, and a weight of 0 beyond them.
+/// Four runs with m places for arms (m even), and weight 0 beyond them.
 template <int K, bool Reduced, i64 m>
 struct BarrierFour {
     using Solver = Barrier<K>;
@@ -270,7 +270,7 @@ struct BarrierFour {
             if (job.coins) job.coins[first + g] = coins.lane(g);
         }
     }
-    /// A round in two parts, each done for all vectors before the other: what one waits for, others hide.
+    /// First half of a round. Each half is computed for all vectors, so that their latencies overlap.
     HN_INLINE void draw(const BanditJob& job, const Setup& s, i64 first, i64 t) {
         k = pick_lanes(w, m, stream.next() * total);
         const f64x4 one = splat(1.0), half = splat(0.5), old = weights_drawn(w, k);

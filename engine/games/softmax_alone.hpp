@@ -1,8 +1,8 @@
-// One softmax bandit, up to 64 arms: a run that is alone waits for its last weight, so what counts is the longest chain.
+// One softmax bandit with up to 64 arms. A single run waits for its last weight, so the latency of the longest chain counts.
 //
-// The weights stay in registers, and the partial sums leave out the arm just drawn and are made while its exp is. Which arm
-// comes next is guessed from a weight that is nearly right, 1 - y + y^2/2 for e^-y: nearly always it is the arm that the
-// weight itself gives, and the machine plays on with it while that is worked out and compared. No guess changes a bit.
+// The weights stay in registers. The partial sums of the other arms are computed while the exp of the drawn arm is. The next
+// arm is predicted from an approximate weight, 1 - y + y^2/2 for e^-y: speculative execution continues with the predicted
+// arm while the exact one is computed and compared. Predictions do not change the bits.
 #pragma once
 
 #include "bandits.hpp"
@@ -108,10 +108,10 @@ struct SoftmaxAlone {
         const bool plain = guesses && s.origin == 0.0 && s.slope == 1.0 && !job.coins && !job.moves;
         plain ? here.template rounds<guesses>(job, r) : here.template rounds<false>(job, r);
     }
-    /// `plain`: a loss is what it is, no coin is tossed, no move is kept, and nothing waits for nothing.
+    /// `plain`: losses are normalized already, there are no coins, and moves are not stored.
     template <bool plain>
     HN_INLINE void rounds(const BanditJob& given, i64 r) {
-        const BanditJob job = given;  // a copy: nothing that is written can be an alias of it
+        const BanditJob job = given;  // a copy, so that no write can alias it
         const Setup s = *job.setup;
         alignas(32) double inverse[4 * V]{}, steps[4 * V];
         Run& run = job.runs[r];
@@ -154,8 +154,8 @@ struct SoftmaxAlone {
                 L[i] = value;
                 const double rest = leave_out(i);
                 last = i;
-                fresh =
-                    exp_soon((base - value) * rate, nan);  // in place of 0: the check of the total finds it
+                fresh = exp_soon((base - value) * rate,
+                                 nan);  // NaN instead of 0, which the check of the total detects
                 inverse[i] = 1.0 / fresh;
                 put(i, fresh);
                 mass = rest + fresh;

@@ -1,6 +1,6 @@
-// A look at a block of losses before it is played: every entry in range, and the cumulative loss of every arm.
+// Check of a block of losses, and the cumulative loss of every arm.
 //
-// Each arm's sum is made in the order of the rounds, so a record does not depend on how a game was cut into blocks.
+// Sums are added in the order of the rounds, so that a record does not depend on the blocks of a game.
 #pragma once
 
 #include "../games.hpp"
@@ -8,7 +8,7 @@
 
 namespace hn::HN_ISA {
 
-/// Adds `rows` rows of columns [0, 4 V) to sums, n numbers a row; whether all are in range.
+/// Add columns [0, 4 V) of `rows` rows, with n numbers per row, to sums. Returns true if all entries are in range.
 template <int V>
 bool add_rows(const double* x, i64 rows, i64 n, double low, double high, double* sums) {
     f64x4 total[V];
@@ -25,8 +25,8 @@ bool add_rows(const double* x, i64 rows, i64 n, double low, double high, double*
     for (int v = 0; v < V; ++v) store4(sums + 4 * v, total[v]);
     return bits(bad) == 0;
 }
-/// The same of all columns of few, n > 4 (V - 1) and at least 4: the last four stand for themselves, whatever V is, so that
-/// some are summed twice, to the same bits. One pass; what is not a number is found in the sums.
+/// Add all columns, for n >= 4 and 4 (V - 1) < n <= 4 V, in one pass. The last vector overlaps, so that some columns are
+/// summed twice with the same bits. NaN propagates into the sums.
 template <int V>
 bool add_few(const double* x, i64 rows, i64 n, double low, double high, double* sums) {
     f64x4 total[V], lowest[V], highest[V];
@@ -87,7 +87,7 @@ inline Outcome survey(const LossBlock& block, double* sums, const Marks& marks, 
             j += 4;
         }
         if (j + 2 <= n && rows > 0) {
-            // The last two or three columns side by side: each sum waits for its own last addition.
+            // Two columns side by side: separate accumulators break the dependency chain.
             double a = sums[j], b = sums[j + 1];
             const double* p = here + j;
             for (i64 r = 0; r < rows; ++r, p += n) {

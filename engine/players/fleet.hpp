@@ -1,6 +1,6 @@
-// The rounds of a fleet: a row is unpacked into a run, the round of rounds/ is played, the run is packed again.
+// Rounds of a fleet: unpack a row into a run, play the round of rounds/, pack the run again.
 //
-// No round is written here. Rows of a batch lie anywhere in memory, so they are asked for some decisions ahead.
+// The rows of a batch are scattered in memory, so they are prefetched some decisions ahead.
 #pragma once
 
 #include "../players.hpp"
@@ -25,7 +25,7 @@ HN_INLINE void copy_fours(double* to, const double* from, i64 n) {
 /// and then all are made anew.
 inline constexpr i64 all_and_sums = -2, all_weights = -1;
 
-/// `run` is laid out; what no row keeps is as it was at the start of the game.
+/// Unpack a row. Numbers of `run` that a row does not store keep their initial values.
 HN_INLINE void unpack_run(const Setup& s, const RowPlan& plan, const double* row, const RowCounts& counts,
                           Run& run, i64 arm) {
     copy_fours(run.L, row, s.n);
@@ -70,7 +70,7 @@ HN_INLINE void unpack_run(const Setup& s, const RowPlan& plan, const double* row
     else Barrier<1>::again_one(s, run, arm);
 }
 
-/// `drawn`: a round was drawn, which changes no loss; `kept`: nor the weights.
+/// Pack a run. `drawn`: only a move was drawn, so the losses are unchanged; `kept`: the weights are unchanged as well.
 HN_INLINE void pack_run(const Setup& s, const RowPlan& plan, const Run& run, RowCounts& counts, double* row,
                         bool drawn, bool kept = false) {
     if (plan.compact && drawn && (kept || s.schedule.constant())) {
@@ -78,7 +78,7 @@ HN_INLINE void pack_run(const Setup& s, const RowPlan& plan, const Run& run, Row
         return;
     }
     if (!drawn || !plan.compact)
-        copy_fours(row, run.L, s.n);  // up to three too many, which are written below
+        copy_fours(row, run.L, s.n);  // up to three numbers too many, which are overwritten below
     if (!plan.compact) {
         __builtin_memcpy(row + plan.numbers, static_cast<const RunNumbers*>(&run), sizeof(RunNumbers));
         __builtin_memcpy(row + plan.weights, run.w, std::size_t(s.n) * sizeof(double));
@@ -99,7 +99,7 @@ HN_INLINE void pack_run(const Setup& s, const RowPlan& plan, const Run& run, Row
     }
 }
 
-/// Baselines are 0 or 1/2: a bit an arm.
+/// Baselines are 0 or 1/2, stored as one bit per arm.
 HN_INLINE void mark_baselines(const Setup& s, const Run& run, u64* marks, i64 words) {
     for (i64 k = 0; k < words; ++k) marks[k] = 0;
     for (i64 j = 0; j < s.n; j += 4)
@@ -119,12 +119,12 @@ HN_INLINE bool all_awake(const bool* awake, i64 n) {
     return true;
 }
 
-/// Should a round fail halfway through a batch, its rows go back to what they were.
+/// Restores the rows of a batch if a round fails.
 HN_INLINE void keep(const FleetBatch& b, i64 k, i64 from) {
     const i64 stride = b.plan->stride;
     copy_fours(b.backup + k * stride, b.rows[k] + from, stride - from);
 }
-/// Decision k failed: a row that came twice is put back last as it was first.
+/// Restore in reverse order after decision k failed, so that a row that occurs twice gets its first copy.
 inline i64 undone(const FleetBatch& b, i64 k, i64 from) {
     const i64 stride = b.plan->stride;
     for (i64 j = k; j >= 0; --j)
@@ -133,7 +133,7 @@ inline i64 undone(const FleetBatch& b, i64 k, i64 from) {
     return k;
 }
 
-/// One draw; false if the smoothing failed, or the learner has played all the rounds that it may.
+/// Draw one move. Returns false if the smoothing failed or the learner has reached its last round.
 HN_INLINE bool draw_one(const FleetBatch& b, const Setup& s, Run& run, i64 k) {
     const RowPlan& plan = *b.plan;
     double* row = b.rows[k];

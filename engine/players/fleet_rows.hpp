@@ -1,4 +1,4 @@
-// Learners of a fleet: vectors in large or small pages, the rows by number, and a copy of all rows at one moment.
+// Rows of a fleet: vectors in large or small pages, rows by learner number, and a snapshot of all rows.
 #pragma once
 
 #include <algorithm>
@@ -49,7 +49,7 @@ struct Huge {
 template <class T> using HugeVector = std::vector<T, Huge<T>>;
 template <class T> using SmallPagedVector = std::vector<T, Huge<T, false>>;
 
-// The rows of a fleet's learners, by number: chunks, each freed when all of one have retired. A number is given once.
+// Rows by learner number, in chunks. A chunk is freed when all its learners are removed. Numbers are never reused.
 
 inline RowPlan plan_of(const Setup& s, bool sleeps, bool diagnosed) {
     RowPlan plan;
@@ -104,15 +104,15 @@ class Rows {
         }
     };
     std::vector<std::unique_ptr<Chunk>> chunks_;
-    std::vector<RowsCopy*> copies_;  // that are not whole yet
-    std::vector<double*> numbers_;   // of each chunk: one step less on the way to a row
+    std::vector<RowsCopy*> copies_;  // snapshots in progress
+    std::vector<double*> numbers_;   // start of each chunk, which saves an indirection
     int bits_ = 16;                  // a chunk has 2^bits learners
     i64 stride_, size_ = 65536, alive_ = 0, made_ = 0;
     u64 born_ = 0;
 
     std::size_t chunk_of(u64 number) const { return std::size_t(number >> bits_); }
     std::size_t within(u64 number) const { return std::size_t(number & u64(size_ - 1)); }
-    /// Room of a chunk that needs the place `at`: twice as much, and all of the chunk from a page of 2 MiB on.
+    /// Capacity of a chunk that needs the place `at`: doubled, and the whole chunk from 2 MiB on.
     i64 grown(i64 room, i64 at) const {
         while (room <= at) room *= 2;
         return room * stride_ * i64(sizeof(double)) >= i64(huge_page) ? size_ : std::min(room, size_);
@@ -128,7 +128,7 @@ public:
 
     i64 size() const { return alive_; }
     u64 born() const { return born_; }
-    /// What was touched: the last chunk up to the last learner.
+    /// Memory in use: the last chunk counts up to its last learner.
     i64 bytes() const {
         const i64 unborn =
             made_ * size_ > 0 && within(born_) && chunks_.back() ? size_ - i64(within(born_)) : 0;
@@ -146,9 +146,9 @@ public:
         const std::unique_ptr<Chunk>& chunk = chunks_[chunk_of(number)];
         return chunk && (chunk->alive[within(number) / 64] >> (number % 64) & 1);
     }
-    /// Of a number that is there.
+    /// Row of an existing learner.
     double* row(u64 number) const { return numbers_[chunk_of(number)] + i64(within(number)) * stride_; }
-    /// The same, to be written: whoever copies all rows has this one first.
+    /// Row of an existing learner for writing. Snapshots in progress copy it first.
     double* change(u64 number) {
         if (__builtin_expect(!copies_.empty(), 0)) changes(number);
         return row(number);
@@ -169,7 +169,7 @@ public:
     }
     u64 key(u64 number) const { return chunks_[chunk_of(number)]->keys.data()[within(number)]; }
 
-    /// The next number, or a later one (of a file); its row is not set.
+    /// Add a learner with the next number, or with a later one from a file. The row is not initialized.
     u64 add(u64 key) { return add(key, born_); }
     u64 add(u64 key, u64 number) {
         const std::size_t k = chunk_of(number);
@@ -209,7 +209,7 @@ public:
             --made_;
         }
     }
-    /// Numbers below this one were given, and are not given again.
+    /// Numbers below this one have been used.
     void born_up_to(u64 number) {
         if (number <= born_) return;
         const std::size_t k = chunk_of(number - 1) + 1;
@@ -228,22 +228,22 @@ public:
     }
 };
 
-// All rows of a fleet as they were at one moment, copied by and by while the fleet plays on.
+// Snapshot of all rows of a fleet, copied step by step while the fleet continues.
 //
-// Rows lie in pages of 64 learners or more. Whoever is about to change one copies its page first, if that is not yet done;
-// the others are copied when there is time. All of it happens under the interpreter's lock.
+// Rows are in pages of at least 64 learners. A page is copied before its first change, the other pages by expose(). All
+// copies are made under the interpreter's lock.
 
 class RowsCopy {
     static constexpr i64 page_bytes = 1 << 14;
     Rows& rows_;
     i64 stride_;
     int bits_ = 6;                     // a page has 2^bits learners
-    std::vector<u64> alive_;           // who was there, 64 a word
-    std::vector<std::size_t> begins_;  // of each page: how many learners were before it; and of all
+    std::vector<u64> alive_;           // existing learners, 64 per word
+    std::vector<std::size_t> begins_;  // number of learners before each page, and in total
     std::vector<u8> done_;
     std::size_t next_ = 0, left_;
     SmallPagedVector<double>
-        numbers_;  // reserved, and written page by page: to set all to 0 would be waited for
+        numbers_;  // reserved and written page by page, because clearing all of it would block
     SmallPagedVector<u64> keys_;
 
     std::size_t words() const { return std::size_t(1) << (bits_ - 6); }
@@ -288,12 +288,12 @@ public:
         if (left_) rows_.forget(this);
     }
 
-    /// A learner changes, or goes.
+    /// Copy the page of a learner that is about to change or to be removed.
     void before(u64 number) {
         const std::size_t page = std::size_t(number >> bits_);
         if (page < done_.size() && !done_[page]) copy(page);
     }
-    /// Some pages more; whether any is left.
+    /// Copy more pages. Returns true if pages are left.
     bool go_on(std::size_t pages) {
         for (; left_ && pages > 0; ++next_)
             if (!done_[next_]) {
@@ -315,7 +315,7 @@ public:
 };
 
 inline void Rows::changes(u64 number) {
-    const std::vector<RowsCopy*> copies = copies_;  // one that is whole leaves them
+    const std::vector<RowsCopy*> copies = copies_;  // a completed snapshot removes itself
     for (RowsCopy* copy : copies) copy->before(number);
 }
 

@@ -30,7 +30,7 @@ std::vector<Column> columns_of(const Fleet& fleet) {
             add(name, plan.numbers + (&x - reinterpret_cast<double*>(&numbers)), 1);
         });
     }
-    if (plan.diagnosed) found.push_back({"diagnosed", false, true, 0, 0});  // a word, and no numbers
+    if (plan.diagnosed) found.push_back({"diagnosed", false, true, 0, 0});  // a flag without numbers
     found.push_back({"stream", false, true, 4, plan.stream});
     for (const char* name : {"drawn", "forgotten", "delay", "slept", "stayed", "behind"})
         found.push_back({name, false, true, 1, -1});
@@ -41,7 +41,7 @@ std::vector<Column> columns_of(const Fleet& fleet) {
     return found;
 }
 
-Photo::Photo(Fleet& fleet, In<i64> numbers)
+Snapshot::Snapshot(Fleet& fleet, In<i64> numbers)
     : plan_(fleet.plan), columns_(columns_of(fleet)), numbers_(numbers.size()), keys_(numbers.size()),
       open_(fleet.open.shared()) {
     const Busy here = fleet.alone();
@@ -56,7 +56,7 @@ Photo::Photo(Fleet& fleet, In<i64> numbers)
     }
 }
 
-Photo::Photo(nb::object fleet) : fleet_(fleet) {
+Snapshot::Snapshot(nb::object fleet) : fleet_(fleet) {
     Fleet& from = nb::cast<Fleet&>(fleet);
     const Busy here = from.alone();
     plan_ = from.plan;
@@ -65,14 +65,14 @@ Photo::Photo(nb::object fleet) : fleet_(fleet) {
     copy_ = std::make_unique<RowsCopy>(from.rows, plan_.stride);
 }
 
-bool Photo::expose(std::size_t pages) {
+bool Snapshot::expose(std::size_t pages) {
     if (!fleet_.is_valid()) return false;
     if (copy_->go_on(pages)) return true;
     fleet_.reset();
     return false;
 }
 
-/// Places by their tickets, ascending: by digits of eleven bits, as many as differ.
+/// Radix sort by ticket, with digits of eleven bits; equal digits are skipped.
 void sort_by_ticket(std::vector<std::pair<u64, i64>>& found) {
     u64 all = 0;
     for (const auto& one : found) all |= one.first ^ found[0].first;
@@ -89,7 +89,7 @@ void sort_by_ticket(std::vector<std::pair<u64, i64>>& found) {
     }
 }
 
-void Photo::sort() {
+void Snapshot::sort() {
     if (sorted_) return;
     expose(std::size_t(-1));
     const nb::gil_scoped_release released;
@@ -117,7 +117,7 @@ void Photo::sort() {
         const auto [ticket, place] = found[k];
         while (whose < places.size() && places[whose].first < ticket >> 32) ++whose;
         if (whose == places.size() || places[whose].first != ticket >> 32)
-            continue;  // of a learner that is not here
+            continue;  // learner is not in the snapshot
         decisions_.push_back(open_.at(place));
         learners_.push_back(places[whose].second);
         marks_.insert(marks_.end(), open_.marks(place), open_.marks(place) + plan_.mark_words);
@@ -126,7 +126,7 @@ void Photo::sort() {
     sorted_ = true;
 }
 
-void Photo::fill(const Column& column, u8* out) const {
+void Snapshot::fill(const Column& column, u8* out) const {
     const std::size_t m = count(column), width = std::size_t(column.width),
                       stride = std::size_t(plan_.stride);
     const auto put = [&](std::size_t k, auto value) {
@@ -164,12 +164,12 @@ void Photo::fill(const Column& column, u8* out) const {
     else decisions([](const OpenDecision& one) { return u64(one.slept); });
 }
 
-i64 Photo::open() {
+i64 Snapshot::open() {
     sort();
     return i64(decisions_.size());
 }
 
-nb::dict Photo::columns() {
+nb::dict Snapshot::columns() {
     sort();
     nb::dict out;
     const auto give = [&](const Column& column, auto zero) {
@@ -184,7 +184,7 @@ nb::dict Photo::columns() {
     return out;
 }
 
-nb::object Photo::origins() {
+nb::object Snapshot::origins() {
     sort();
     std::size_t most = 0;
     for (const OpenDecision& one : decisions_) most = std::max<std::size_t>(most, one.origin);
@@ -196,7 +196,7 @@ nb::object Photo::origins() {
     return array_of(found.data(), i64(found.size()));
 }
 
-nb::bytes Photo::body(In<u64> origins) {
+nb::bytes Snapshot::body(In<u64> origins) {
     require(!given_, "body() of a snapshot can be called once");
     given_ = true;
     sort();
@@ -214,7 +214,7 @@ nb::bytes Photo::body(In<u64> origins) {
             fill(column, at);
             at += column.bytes(count(column));
         }
-        // It takes time to give much memory back.
+        // Freeing much memory takes time, so it is done without the lock.
         copy_.reset();
         rows_ = {};
         decisions_ = {};

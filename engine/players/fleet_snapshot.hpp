@@ -1,7 +1,7 @@
-// Learners of a fleet as they are at one moment: copied at once, put into columns later, while the fleet plays on.
+// Snapshot of learners of a fleet. The rows are copied first; columns are made later, while the fleet continues.
 //
-// Copying is what a fleet's user waits for, so it is nothing but copying, and of all learners a page at a time (see
-// fleet_rows.hpp). Whatever takes time comes afterwards, without the interpreter's lock.
+// The fleet is blocked only while rows are copied, one page at a time if all learners are copied (see fleet_rows.hpp).
+// Sorting and conversion come afterwards, without the interpreter's lock.
 #pragma once
 
 #include <string>
@@ -11,27 +11,27 @@
 
 namespace hn {
 
-/// A column of a file: of the learners, or of the open decisions. `from`: where a row has it, or -1.
+/// Column of a file, of learners or of open decisions (`open`). `from` is its offset in a row, or -1.
 struct Column {
     std::string name;
     bool open, whole;
     i64 width, from;
     std::size_t bytes(std::size_t rows) const { return rows * std::size_t(width) * sizeof(double); }
 };
-/// number and key, the doubles of a row, its stream and counts; then those of the open decisions.
+/// Columns of the learners (number, key, doubles of a row, stream, counts), then of the open decisions.
 std::vector<Column> columns_of(const Fleet& fleet);
 
-class Photo {
+class Snapshot {
     RowPlan plan_;
     std::vector<Column> columns_;
     std::vector<u64> numbers_, keys_;
     HugeVector<double> rows_;
-    const double* numbers_at_ = nullptr;  // a row a learner
-    // Of all: the fleet stays as long as it is copied, so it is named first, and goes last.
+    const double* numbers_at_ = nullptr;  // one row per learner
+    // Keeps the fleet alive while it is copied. Declared before `copy_`, so that it is destroyed after it.
     nb::object fleet_;
     std::unique_ptr<RowsCopy> copy_;
     OpenTable open_;
-    // Made of the copy, when columns are asked for: by ticket, so that the same fleet is the same bytes.
+    // Computed from the copy and sorted by ticket, so that equal fleets give equal bytes.
     std::vector<OpenDecision> decisions_;
     std::vector<u64> learners_, marks_;
     bool sorted_ = false, given_ = false;
@@ -43,19 +43,19 @@ class Photo {
     }
 
 public:
-    /// Of these learners, and what is open of theirs.
-    Photo(Fleet& fleet, In<i64> numbers);
-    /// Of all learners: what is open at once, the rows when they are exposed.
-    explicit Photo(nb::object fleet);
-    Photo(const Photo&) = delete;
-    /// So many pages more; whether any is left.
+    /// Copy some learners and their open decisions.
+    Snapshot(Fleet& fleet, In<i64> numbers);
+    /// Copy the open decisions of all learners; expose() copies the rows.
+    explicit Snapshot(nb::object fleet);
+    Snapshot(const Snapshot&) = delete;
+    /// Copy more pages. Returns true if pages are left.
     bool expose(std::size_t pages);
 
     i64 learners() const { return i64(copy_ && !sorted_ ? copy_->size() : numbers_.size()); }
     i64 open();
-    /// Arrays by name.
+    /// Return the columns as arrays, by name.
     nb::dict columns();
-    /// The ids that open decisions were drawn under, ascending; and all columns in a row, those ids by their places there.
+    /// Ids of the player under which open decisions were drawn, ascending; all columns as bytes, with positions in these ids.
     nb::object origins();
     nb::bytes body(In<u64> origins);
 };

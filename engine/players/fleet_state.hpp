@@ -1,4 +1,4 @@
-// A fleet as Python holds it: rows of learners, their keys, their open decisions.
+// State of a fleet: rows of learners, their keys and their open decisions.
 #pragma once
 
 #include "../bindings/arrays.hpp"
@@ -8,17 +8,16 @@
 
 namespace hn {
 
-inline constexpr i64 far =
-    40;  // a table is looked up in a few nanoseconds, memory answers in a hundred or more
+inline constexpr i64 far = 40;  // decisions to prefetch: a lookup takes a few ns, memory about 100 ns
 
-/// Why a ticket, or a loss, of a batch is refused.
+/// Reason why a ticket or a loss of a batch is rejected.
 enum class Refusal : int { none, unknown, never_drawn, closed, twice, other_fleet, other_move, bad_loss };
 struct Refused {
     Refusal why;
     i64 place;
 };
 
-/// What is said of decisions that are handed back: all of it, or (null) the ticket alone, unsealed.
+/// Decisions passed for settlement: all their fields, or only unsealed tickets if `actions` is null.
 struct Told {
     const u64* tickets;
     i64 count;
@@ -27,14 +26,14 @@ struct Told {
     int origin = -1;
 };
 
-/// Tickets as they are given out: a permutation of 63 bits that is the fleet's own, so that they fit in signed numbers. A
-/// ticket of another fleet, or an edited one, is any other number: it is open with probability (decisions open)/2^63.
-/// No secret, so no guard against malice.
+/// Public form of tickets: a permutation of 63 bits per fleet, so that tickets are signed integers. A ticket of another
+/// fleet, or an edited one, is open with probability (open decisions)/2^63. The permutation is not secret and does not
+/// protect against attacks.
 struct Seal {
     u64 salt = 0;
     static constexpr u64 within = 0x7fffffffffffffffu;
     static constexpr u64 times = 0xbf58476d1ce4e5b9u,
-                         back = 0x96de1b173f119089u;  // each the inverse of the other
+                         back = 0x96de1b173f119089u;  // inverses of each other
     i64 sealed(u64 x) const {
         x = (x ^ salt) * times & within;
         x ^= x >> 32;
@@ -46,10 +45,9 @@ struct Seal {
         return (x * back ^ salt) & within;
     }
 };
-inline constexpr u64 most_learners = u64(1)
-                                     << 31;  // in the life of a fleet: their numbers are 31 bits of a ticket
+inline constexpr u64 most_learners = u64(1) << 31;  // per fleet: a learner number is 31 bits of a ticket
 
-/// How streams begin: NumPy's pool of the seed, and where its hash has got to.
+/// Start of all streams: the pool of NumPy's SeedSequence and the state of its hash.
 struct Seed {
     u32 pool[4];
     u32 constant;
@@ -59,7 +57,7 @@ class Fleet {
     std::vector<double> template_, shares_, backup_;
     std::vector<double*> rows_of_batch_;
     std::vector<OpenDecision> taken_;
-    // Of a batch: what is drawn, and what is settled.
+    // Buffers of a batch.
     std::vector<i32> arms_;
     std::vector<u32> rounds_;
     std::vector<double> probabilities_, weights_;
@@ -67,7 +65,7 @@ class Fleet {
     std::unique_ptr<bool[]> slept_;
     std::size_t slept_size_ = 0;
     bool busy_ = false;
-    std::unique_ptr<AtPlay> at_;  // where rounds are diagnosed
+    std::unique_ptr<AtPlay> at_;  // for diagnosed rounds
     std::vector<double> before_;
 
 public:
@@ -77,13 +75,13 @@ public:
     RowPlan plan;
     Room room;
     Run run, twin;
-    double start = 0.0;  // the potential of a learner that has played nothing
+    double start = 0.0;  // potential of a new learner
     Rows rows;
     KeyTable keys;
     OpenTable open;
     Seed seed{};
     Seal seal;
-    int origin = 0, origins = 1;  // of what is drawn now; how many names it has had
+    int origin = 0, origins = 1;  // id of current draws; number of ids so far
 
     Fleet(nb::object described, bool sleeps, In<double> prior, bool diagnosed)
         : description(described), d(nb::cast<Description*>(described)), setup(d->setup),
@@ -108,7 +106,7 @@ public:
     }
     Fleet(const Fleet&) = delete;
 
-    /// Whatever changes a fleet, or uses its run, is there alone.
+    /// Lock against a second caller; required by every function that changes the fleet or uses its run.
     Busy alone() {
         return Busy(busy_, "a fleet must be used by one caller at a time; another call is in progress");
     }
@@ -130,7 +128,7 @@ public:
         const u32 parts[2] = {u32(key), u32(key >> 32)};
         set_stream(row, parts, parts[1] ? 2 : 1);
     }
-    /// A learner that has played nothing.
+    /// Create a learner.
     double* born(u64 key, u64& number) {
         require(rows.born() < most_learners,
                 "a fleet must create at most 2^31 learners, removed learners included");
@@ -148,12 +146,12 @@ public:
         keys.add(key, u32(number));
         return u32(number);
     }
-    /// Learners go, and their open decisions with them.
+    /// Remove learners with their open decisions.
     void retire(const i64* numbers, i64 count, bool keyed) {
         const Busy here = alone();
         i64 left = 0;
         for (i64 k = 0; k < count; ++k) {
-            if (!rows.has(u64(numbers[k]))) continue;  // told twice
+            if (!rows.has(u64(numbers[k]))) continue;  // listed twice
             left += counts_at(plan, rows.row(u64(numbers[k]))).open;
             if (keyed) keys.remove(rows.key(u64(numbers[k])));
             rows.remove(u64(numbers[k]));
@@ -168,7 +166,7 @@ public:
 
     // Rounds
 
-    /// What a decision will be settled with, asked for some decisions ahead.
+    /// Prefetch the data of a decision.
     void fetch(u64 ticket) const {
         open.fetch(ticket);
         if (!rows.has(ticket >> 32)) return;
@@ -205,9 +203,9 @@ public:
         b.backup = backup_.data();
         return b;
     }
-    // Diagnosed: settled one after another, by the steps of players.
+    // Diagnosed fleets settle decisions one by one, with the steps of players.
 
-    /// All of them, or (false) rows are as they were.
+    /// Settle all decisions. Returns false, with the rows unchanged, if one of them fails.
     bool one_by_one(const FleetBatch& b) {
         const std::size_t stride = std::size_t(plan.stride);
         before_.resize(std::size_t(b.count) * stride);
@@ -245,7 +243,7 @@ public:
         put_counts(plan, row, counts);
         return true;
     }
-    /// Decision k is of learner numbers[k]; its ticket takes the number's place.
+    /// Draw decision k for learner numbers[k], and replace the number with the ticket.
     void act(i64 count, const bool* awake, i64 per_decision, i64* tickets, i64* rounds, i64* arms,
              double* p) {
         const Busy here = alone();
@@ -278,7 +276,7 @@ public:
         }
     }
 
-    /// Why a ticket is not open, though those before it in its batch were; they are taken out.
+    /// Return why a ticket is not open. Earlier tickets of the batch were open and have been removed.
     Refusal why_not(const Told& told, i64 k) const {
         const u64 ticket = told.tickets[k], number = ticket >> 32;
         for (i64 j = 0; j < k; ++j)
@@ -301,8 +299,8 @@ public:
             for (i64 w = 0; w < words; ++w) open.change_marks(place)[w] = marks_[std::size_t(k * words + w)];
         }
     }
-    /// All decisions that are told, taken out of the table into `taken_` and `marks_`: each is open, once and as it is
-    /// told, or none is taken.
+    /// Move the decisions from the table to `taken_` and `marks_`, atomically: each must be open, listed once, and match the
+    /// given fields.
     Refused take(const Told& told) {
         const i64 words = plan.mark_words;
         taken_.resize(std::size_t(told.count));

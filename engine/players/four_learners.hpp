@@ -1,7 +1,7 @@
-// Rounds of four learners of a fleet side by side, a lane each: Tsallis 1/2 and log-barrier bandits of up to sixteen arms.
+// Rounds of four learners of a fleet, one per lane: Tsallis 1/2 and log-barrier bandits with up to sixteen arms.
 //
-// Four rows are turned into columns, as many as a row has numbers, and played by the arithmetic of draw_arm and settle_arm
-// with Barrier<K>, bit for bit. No weight is kept in a row, so none is made when a loss is settled.
+// Four rows are transposed and played with the bits of draw_arm and settle_arm with Barrier<K>. Rows store no weights, so
+// a settlement computes none.
 #pragma once
 
 #include "../smoothings/barrier_lanes.hpp"
@@ -28,12 +28,12 @@ struct Fours {
     using Sums = typename Lanes::Sums;
     static constexpr i64 most_arms = 16, most_numbers = most_arms + 12;
 
-    const FleetBatch b;  // a copy: nothing that is written can be an alias of it
+    const FleetBatch b;  // a copy, so that no write can alias it
     const RowPlan plan;
     const i64 n;
     const Schedule schedule;
     const double first_scale, widest;
-    f64x4 x[most_numbers];  // the columns: L, then what a row has behind it
+    f64x4 x[most_numbers];  // columns: L, then the other numbers of a row
 
     explicit Fours(const FleetBatch& batch)
         : b(batch), plan(*batch.plan), n(plan.n), schedule(batch.setup->schedule),
@@ -45,7 +45,7 @@ struct Fours {
                s.path == (K == 2 ? Path::half : Path::barrier) &&
                s.estimator == (Reduced ? Estimator::reduced_variance : Estimator::importance_weighted);
     }
-    /// Whether decisions k to k + 3 are of four learners.
+    /// True if decisions k to k + 3 belong to four different learners.
     HN_INLINE bool apart(i64 k) const {
         double* const* r = b.rows + k;
         return r[0] != r[1] && r[0] != r[2] && r[0] != r[3] && r[1] != r[2] && r[1] != r[3] && r[2] != r[3];
@@ -80,7 +80,7 @@ struct Fours {
         if (j + 2 < n) visit(j + 2, 2);
     }
 
-    /// Decisions k to k + 3; false, and nothing has changed, if one of them is not what is drawn here.
+    /// Draw decisions k to k + 3. Returns false, with the state unchanged, if one of them is not supported here.
     HN_INLINE bool draw(i64 k) {
         double* const* rows = b.rows + k;
         RowCounts counts[4];
@@ -96,8 +96,8 @@ struct Fours {
         const i64x4 still = i64x4(stayed != zero);
         const f64x4 moved = except(still, x[n + 2]), total = select(still, x[n + 2], one);
         const f64x4 scale = scales(round, own), inverse = one / scale;
-        const f64x4 cap =
-            select(i64x4(moved != zero), one, splat(infinity));  // weights at the root itself are not cut
+        const f64x4 cap = select(i64x4(moved != zero), one,
+                                 splat(infinity));  // weights at the root itself are not truncated
         f64x4 w[most_arms + 1];
         arms([&](i64 j, int) {
             const f64x4 r = Lanes::reciprocal(x[j], base, inverse, placed), t = moved * r;
@@ -140,7 +140,7 @@ struct Fours {
 
     enum class Settled { yes, failed, not_here };
 
-    /// Decisions k to k + 3, with the numbers of `Setup` that losses are counted by.
+    /// Settle decisions k to k + 3.
     HN_INLINE Settled settle(i64 k, double origin, double slope) {
         double* const* rows = b.rows + k;
         if (b.slept[k] || b.slept[k + 1] || b.slept[k + 2] || b.slept[k + 3]) return Settled::not_here;
@@ -165,7 +165,7 @@ struct Fours {
                     l = (load4(b.losses + k) - splat(origin)) * splat(slope);
         const f64x4 own = x[plan.own] + l, scale = scales(round, own);
         f64x4 base = x[n], inverse = one / before;
-        // The weight that was drawn, once more.
+        // Recompute the weight of the drawn arm.
         const f64x4 r = Lanes::reciprocal(low, base, inverse, placed), t = moved * r;
         const f64x4 cap = select(i64x4(moved != zero), one, splat(infinity));
         const f64x4 old = min(Solver::turned(r, t), cap);
@@ -200,7 +200,7 @@ struct Fours {
         x[plan.own] = own;
         const i64x4 stays = i64x4(root.moved == zero);
         x[n + 2] = select(stays, root.total, root.moved);
-        // Up to three numbers too many, which are as they were read.
+        // Writes up to three numbers too many, with the values that were read.
         for (i64 j = 0; j <= plan.own; j += 4) scatter(rows, j, x[j], x[j + 1], x[j + 2], x[j + 3]);
         for (int g = 0; g < 4; ++g) {
             RowCounts& c = counts[g];
@@ -212,7 +212,7 @@ struct Fours {
         return Settled::yes;
     }
 
-    /// What a row keeps of the root of its sums.
+    /// Store the root of the sums in the rows.
     struct Root {
         f64x4 base, placed, moved, slope, total;
     };

@@ -1,10 +1,10 @@
-// Decisions that wait for their losses, by ticket: the learner's number, and its round below it.
+// Hash table of pending decisions. The key is the ticket: the learner number in the high bits, the round in the low bits.
 //
-// Open addressing with linear probing in segments of at most 1024 places, at most 80 in 100 of them taken on average; 32
-// bytes a place, and 8 for every 64 arms where a decision has baselines or sleepers. The table grows a segment at a time
-// (linear hashing: segments are split in their order), so that nobody waits for all of it. A copy shares the segments
-// until they change. No object of Python's is among them, so that no collector walks them. Where a ticket lies depends on a
-// number of the process, too: no file can have tickets that all belong into one segment.
+// Open addressing with linear probing, in segments of at most 1024 places that are at most 80% full on average. A place has
+// 32 bytes, and 8 more per 64 arms if decisions have baselines or available arms. Linear hashing: the table grows by one
+// segment at a time, so that no insertion waits for all of it. A copy shares segments until they change. The table holds no
+// Python objects, so the garbage collector does not visit it. The hash depends on a number of the process, so that no file
+// can place all its tickets in one segment.
 #pragma once
 
 #include <atomic>
@@ -20,30 +20,30 @@ namespace hn {
 inline u64 ticket_of(u32 number, u32 round) { return u64(number) << 32 | round; }
 
 struct OpenDecision {
-    u64 ticket = 0;  // never 0 where there is one: rounds begin at 1
+    u64 ticket = 0;  // never 0 if occupied, because rounds begin at 1
     double weight = 0.0, probability = 0.0;
     u32 arm = 0;
-    std::uint16_t origin = 0;  // which of the fleet's names it was drawn under
+    std::uint16_t origin = 0;  // index of the player id at the draw
     u8 slept = 0, unused = 0;
 };
 static_assert(sizeof(OpenDecision) == 32);
 
 class OpenTable {
     static constexpr int most_bits = 10;
-    static constexpr double begins = 0.7, full = 0.8;  // a level's splits begin, and are all done
+    static constexpr double begins = 0.7, full = 0.8;  // load at which the splits of a level begin and end
     struct Segment {
         std::vector<OpenDecision> entries;
         std::vector<u64> marks;
         Segment(std::size_t size, i64 words) : entries(size), marks(size * std::size_t(words)) {}
     };
     std::vector<std::shared_ptr<Segment>> segments_;
-    std::vector<OpenDecision*> entries_;  // of each segment: one step less on the way
+    std::vector<OpenDecision*> entries_;  // start of each segment, which saves an indirection
     std::vector<u64*> marks_;
     std::vector<u8> shared_;
     i64 words_, count_ = 0;
     int bits_ = 6;           // a segment has 2^bits places
-    std::size_t level_ = 1;  // segments before the first split of this level
-    std::size_t split_ = 0;  // those of them that are split
+    std::size_t level_ = 1;  // number of segments at the start of this level
+    std::size_t split_ = 0;  // number of segments that have been split
 
     u64 salt_ = of_this_process();
 
@@ -80,7 +80,7 @@ class OpenTable {
         shared_.emplace_back();
         make(segments_.size() - 1);
     }
-    /// A segment that is this table's alone, to be written.
+    /// Return a segment for writing; a shared segment is copied first.
     OpenDecision* own(std::size_t k) {
         if (__builtin_expect(shared_[k], 0)) unshare(k);
         return entries_[k];
@@ -98,7 +98,7 @@ class OpenTable {
     void move_marks(u64* to, std::size_t at, const u64* from, std::size_t was) const {
         for (i64 w = 0; w < words_; ++w) to[i64(at) * words_ + w] = from[i64(was) * words_ + w];
     }
-    /// What was in a segment, to where it belongs now.
+    /// Distribute the decisions of a segment after a split.
     void spread(const Segment& old) {
         for (std::size_t was = 0; was < old.entries.size(); ++was) {
             if (!old.entries[was].ticket) continue;
@@ -127,7 +127,7 @@ class OpenTable {
         }
         spread(*old);
     }
-    /// Whether so many need one more segment: those that are not split are as full as may be.
+    /// True if this number of decisions needs another segment.
     bool crowded(i64 count) const {
         const double load = double(count) / double(level_ * size());
         if (bits_ < most_bits) return load > full;
@@ -141,7 +141,7 @@ public:
     OpenTable(OpenTable&&) = default;
     OpenTable& operator=(OpenTable&&) = default;
 
-    /// What is there now; the segments are shared until one of them changes here.
+    /// Return a copy that shares segments until they change.
     OpenTable shared() {
         shared_.assign(shared_.size(), 1);
         return *this;
@@ -157,7 +157,7 @@ public:
         __builtin_prefetch(entries_[k] + home(hash), 1);
         if (words_) __builtin_prefetch(marks_[k] + i64(home(hash)) * words_, 1);
     }
-    /// The place of an open decision, or -1; good until another is added or removed.
+    /// Return the place of an open decision, or -1. Valid until a decision is added or removed.
     i64 find(u64 ticket) const {
         if (ticket == 0) return -1;
         const u64 hash = mixed(ticket);
@@ -175,11 +175,11 @@ public:
         return marks_[segment_at(place)] + i64(within(place)) * words_;
     }
 
-    /// Room for so many more: then nothing is allocated until they are there, unless they are most unevenly spread.
+    /// Reserve places, so that additions do not allocate unless the hashes are very uneven.
     void reserve(i64 more) {
         while (crowded(count_ + more)) grow();
     }
-    /// A place for a ticket that is not there; room was reserved.
+    /// Add a new ticket. Space must have been reserved.
     i64 add(u64 ticket) {
         const u64 hash = mixed(ticket);
         for (;;) {
@@ -187,7 +187,7 @@ public:
             OpenDecision* entries = own(k);
             std::size_t at = home(hash), seen = 0;
             while (entries[at].ticket && ++seen < size()) at = next(at);
-            if (seen + 1 < size()) {  // a place stays empty, where searches end
+            if (seen + 1 < size()) {  // one place stays empty, because searches end there
                 entries[at].ticket = ticket;
                 ++count_;
                 return place_of(k, at);
@@ -195,7 +195,7 @@ public:
             grow();
         }
     }
-    /// Those behind it move up, so that no search ends too early.
+    /// Remove an entry. Later entries of the chain move up, so that no search ends early.
     void remove(i64 place) {
         --count_;
         OpenDecision* entries = own(segment_at(place));
@@ -213,7 +213,7 @@ public:
             }
         }
     }
-    /// (place, decision) of all.
+    /// Visit (place, decision) of all open decisions.
     template <class Visit> void each(Visit visit) const {
         for (std::size_t k = 0; k < segments_.size(); ++k)
             for (std::size_t at = 0; at < size(); ++at)
@@ -221,7 +221,7 @@ public:
     }
 };
 
-// From a key to the number of its learner: open addressing, linear probing.
+// Hash table from a key to a learner number: open addressing with linear probing.
 
 class KeyTable {
     struct Entry {
@@ -249,7 +249,7 @@ public:
             if (entries_[at].key == key) return entries_[at].number;
         return none;
     }
-    /// Of a key that is not there.
+    /// Add a new key.
     void add(u64 key, u32 number) {
         if ((count_ + 1) * 10 > i64(entries_.size()) * 7) {
             HugeVector<Entry> old(entries_.size() * 2);
@@ -261,7 +261,7 @@ public:
         place(key, number);
         ++count_;
     }
-    /// Those behind it move up, so that no search ends too early.
+    /// Remove an entry. Later entries of the chain move up, so that no search ends early.
     void remove(u64 key) {
         std::size_t at = home(key);
         while (entries_[at].key != key || entries_[at].number == none) {

@@ -1,8 +1,8 @@
-// A round of a bandit with experts: q = the weights summed over who advises what, clipped by C_rho; L_i += E_ij weight loss.
+// Round of a bandit with expert advice: q_j = C_rho(sum_i p_i E_ij), L_i += E_ij weight loss.
 //
-// Advice is a row of actions E_i (bytes, or whole numbers), or of distributions E_ij over actions. Unclipped and with
-// actions the move is drawn as: expert i ~ p, action E_i; this is q, and needs q_j of the one action only. With few
-// actions many advise the one that is played: one pass over all. From few_follow on few do: they are listed once.
+// Advice is one action E_i per expert (bytes or integers), or one distribution E_ij over actions. Without clipping, and with
+// actions, the move is drawn by expert i ~ p and action E_i, which has distribution q and needs only q_j of the drawn action.
+// With fewer than few_follow actions, one pass over all experts is faster; otherwise the followers of the action are listed.
 #pragma once
 
 #include "estimating.hpp"
@@ -29,7 +29,7 @@ HN_INLINE i64x4 who4(const u8* e, i64 j) {
 }
 #endif
 
-/// The weight of the experts who advise action j.
+/// Total weight of the experts that advise action j.
 template <class E>
 HN_INLINE double mass_of_all(const Setup& s, const Run& run, const E* e, i64 j) {
     f64x4 a{}, b{};
@@ -62,7 +62,7 @@ HN_INLINE void add_to_all(const Setup& s, Run& run, const E* e, i64 j, double es
 
 HN_INLINE double* masses_of(const Setup& s, Run& run) { return run.scratch + in_fours(s.n + 64); }
 
-/// q_j, not normalised; returns their sum.
+/// Write q_j before normalization; returns their sum.
 template <class E>
 inline double action_masses(const Setup& s, Run& run, const Advised<E>& heard) {
     double* q = masses_of(s, run);
@@ -75,7 +75,7 @@ inline double action_masses(const Setup& s, Run& run, const Advised<E>& heard) {
     return sum_of(q, s.actions);
 }
 
-/// C_rho: zero below the floor, the largest always kept; returns the sum of what is left.
+/// C_rho: set entries below rho to zero, but never the largest. Returns the sum.
 inline double clip_masses(double* q, i64 actions, double floor) {
     i64 largest = 0;
     for (i64 j = 1; j < actions; ++j)
@@ -85,7 +85,7 @@ inline double clip_masses(double* q, i64 actions, double floor) {
     return sum_of(q, actions);
 }
 
-/// Draw an action; run.probability and run.weight are of the action. `listed`: how many followers are listed, or -1.
+/// Draw an action, and set run.probability and run.weight. `listed` is the number of listed followers, or -1.
 template <class E>
 HN_INLINE i64 draw_action(const Setup& s, Run& run, const Advised<E>& heard, i64& listed) {
     const double rho = next_clip(s, run), u = uniform(run.stream);
@@ -94,7 +94,8 @@ HN_INLINE i64 draw_action(const Setup& s, Run& run, const Advised<E>& heard, i64
     listed = -1;
     if (rho == 0.0 && !heard.shares) {
         j = i64(heard.actions[draw(s, run, u)]);
-        if (__builtin_expect(j >= s.actions, 0)) return j;  // no action: only a game's bytes may be unchecked
+        if (__builtin_expect(j >= s.actions, 0))
+            return j;  // invalid action: only bytes of a game may be unchecked
         whole = run.total;
         if (s.actions >= few_follow) {
             listed = list_followers(s, run, heard.actions, j);
@@ -109,7 +110,7 @@ HN_INLINE i64 draw_action(const Setup& s, Run& run, const Advised<E>& heard, i64
         j = pick(q, s.actions, u * whole);
         mass = q[j];
     }
-    // The two sums are made in different orders: a lone action has probability 1, not 1 + 1e-16.
+    // The two sums have different orders: a single action must have probability 1, not 1 + 1e-16.
     mass = min(mass, whole);
     run.probability = mass / whole;
     run.weight = weight_of(s, run, j, mass, whole);
@@ -117,7 +118,7 @@ HN_INLINE i64 draw_action(const Setup& s, Run& run, const Advised<E>& heard, i64
     return j;
 }
 
-/// After the (normalised) loss is seen; `listed` as the draw left it, else -1. False if it failed.
+/// Settle a normalized loss. `listed` is the value set by the draw, else -1. Returns false if the smoothing failed.
 template <class E>
 HN_INLINE bool settle_action(const Setup& s, Run& run, const Advised<E>& heard, i64 j, i64 listed,
                              double weight, double loss, bool valued) {

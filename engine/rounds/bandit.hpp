@@ -1,15 +1,15 @@
-// A round of a bandit: draw an arm, see its loss only, L_arm += weight * loss.
+// Round of a bandit: draw an arm, observe its loss, L_arm += weight * loss.
 #pragma once
 
 #include "estimating.hpp"
 
 namespace hn::HN_ISA {
 
-/// Draw an arm; run.weight is what stands for 1/p of it.
+/// Draw an arm, and set run.weight, which replaces 1/p.
 HN_INLINE i64 draw_arm(const Setup& s, Run& run) {
     run.round += 1.0;
     if (s.path == Path::called && s.samples()) {
-        run.weight = 1.0;  // nothing is estimated of the other arms
+        run.weight = 1.0;  // the losses of the other arms are not estimated
         return draw_sampled(s, run);
     }
     const i64 i = draw(s, run, uniform(run.stream));
@@ -27,7 +27,7 @@ HN_INLINE double charged(const Setup& s, Run& run, i64 i, double weight, double 
     return value;
 }
 
-/// After the (normalised) loss is seen: own loss, L, the weights of the next round; false if it failed.
+/// Settle a normalized loss: own loss, L, weights of the next round. Returns false if the smoothing failed.
 HN_INLINE bool settle_arm(const Setup& s, Run& run, i64 i, double weight, double loss, bool valued) {
     run.own += loss;
     if (s.path == Path::called) {

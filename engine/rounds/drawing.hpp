@@ -1,22 +1,21 @@
 // Draw i with probability w_i / total from one uniform: the first i whose partial sum exceeds u total.
 //
-// A weight of zero is not drawn: its partial sum equals the one before, but for an ulp, and where the uniform falls into that
-// the last positive weight before it is taken. From tree_from arms on, sums of sixteen
-// weights, of sixteen sums and so on are kept, and of the last of these levels the partial sums: a draw and an update
-// cost log n. Every kept sum is a function of the weights below it: nothing drifts.
+// A weight of zero is never drawn: if rounding selects one, the last positive weight before it is drawn instead. From
+// tree_from arms on, a tree stores sums of sixteen weights, of sixteen sums, and so on, and the partial sums of its top level,
+// so that a draw and an update cost log n. Every stored sum is recomputed from the weights below it, so errors do not add up.
 #pragma once
 
 #include "../random.hpp"
 
 namespace hn::HN_ISA {
 
-/// Where rounding carries u past the last sum: the last positive weight.
+/// Last positive weight, for u beyond the last sum by rounding.
 HN_COLD i64 last_positive(const double* w, i64 n) {
     i64 k = n - 1;
     while (k > 0 && !(w[k] > 0.0)) --k;
     return k;
 }
-/// Whether place k of n was drawn for its weight, and not for the rounding of a sum.
+/// True if place k of n has a positive weight, so that it was not drawn by rounding.
 HN_INLINE bool is_drawn(const double* w, i64 n, i64 k) { return __builtin_expect(k < n && w[k] > 0.0, 1); }
 HN_COLD i64 drawn_instead(const double* w, i64 n, i64 k) { return last_positive(w, k < n ? k + 1 : n); }
 
@@ -117,7 +116,7 @@ HN_INLINE double grow(const double* w, i64 n, double* tree) {
     sum_level(w, n, tree);
     return grow_on(tree, n);
 }
-/// The sums above weight i again; returns the total.
+/// Update the sums above weight i. Returns the total.
 HN_INLINE double regrow(const double* w, i64 n, double* tree, i64 i) {
     const double* below = w;
     double* level = tree;
@@ -178,7 +177,7 @@ HN_INLINE i64 descend(const double* w, i64 n, const double* tree, double u) {
     return fan * node + pick_of_fan(w + fan * node, u);
 }
 
-/// The arm drawn by the uniform u from the weights in place.
+/// Return the arm that the uniform u selects from the current weights.
 HN_INLINE i64 draw(const Setup& s, const Run& run, double u) {
     u *= run.total;
     if (s.tree()) return descend(run.w, s.n, run.tree, u);

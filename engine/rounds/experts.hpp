@@ -1,11 +1,11 @@
-// A round of prediction with expert advice: every loss is seen, L_t = L_{t-1} + l_t.
+// Round of experts: all losses are observed, L_t = L_{t-1} + l_t.
 #pragma once
 
 #include "weighing.hpp"
 
 namespace hn::HN_ISA {
 
-/// The first i with row_i outside [low, high] or NaN; -1 when there is none.
+/// Return the first i with row_i NaN or outside [low, high], or -1.
 HN_INLINE i64 first_outside(const double* row, i64 n, double low, double high) {
     const f64x4 bottom = splat(low), top = splat(high);
     i64x4 bad{};
@@ -34,7 +34,7 @@ HN_INLINE double mean_under(const double* w, const double* row, i64 n) {
     return t;
 }
 
-/// <p, l> of the weights in place, normalised.
+/// Return the normalized <p, l> of the current weights.
 HN_INLINE double expected_loss(const Setup& s, const Run& run, const double* row) {
     return (mean_under(run.w, row, s.n) / run.total - s.origin) * s.slope;
 }
@@ -78,7 +78,7 @@ HN_INLINE bool meet_row(const Setup& s, Run& run, const double* row, double& mea
     i64 i = 0;
     const auto four = [&](i64 at, int odd) {
         const f64x4 x = load4(row + at), before = load4(w + at);
-        // What is not a number is passed over here, and found in the dot product.
+        // NaN is not detected here but propagates into the dot product.
         lowest = min(x, lowest);
         highest = max(x, highest);
         dot[odd] += before * x;
@@ -111,11 +111,11 @@ HN_INLINE bool meet_row(const Setup& s, Run& run, const double* row, double& mea
     mean = t;
     return good;
 }
-/// Whether the next row may be met so.
+/// True if meet_row supports the next row.
 HN_INLINE bool meets(const Setup& s, const Run& run) {
     return s.path == Path::entropy_times && s.tree() && run.inverse <= small_step && run.fresh < refresh;
 }
-/// After `meet_row`: what settle_row has left to do.
+/// Complete a round after `meet_row`.
 HN_INLINE void settle_met(const Setup& s, Run& run, double own) {
     run.own += own;
     run.fresh += 1.0;
@@ -123,7 +123,7 @@ HN_INLINE void settle_met(const Setup& s, Run& run, double own) {
     if (!in_range(run.total, s.n)) entropy_anew(s, run);
 }
 
-/// After the losses are seen: own loss, L, and the weights of the next round; false if it failed.
+/// Settle a row of losses: own loss, L, weights of the next round. Returns false if the smoothing failed.
 HN_INLINE bool settle_row(const Setup& s, Run& run, const double* row, double own, bool valued) {
     run.own += own;
     if (s.path == Path::entropy_times && run.inverse <= small_step) {

@@ -1,6 +1,6 @@
-// Who follows an action: the experts that advise it, listed once a round, weighed and charged by that list.
+// Followers of an action: the experts that advise it, listed once per round; weights and losses are updated by this list.
 //
-// Advice is compared 64 experts at a time, one bit each; the places of the set bits of a byte are looked up, eight at once.
+// Advice of 64 experts is compared to one bit each; a table gives the positions of the set bits of a byte.
 #pragma once
 
 #include "../setup.hpp"
@@ -31,7 +31,7 @@ HN_INLINE u64 hits64(const u8* e, i64 j) {
 #endif
 }
 
-/// The places of the set bits, from `first` on, into `who`; returns its end. Up to eight more places are written.
+/// Write the positions of the set bits plus `first` to `who`, and return the end. Writes up to eight numbers too many.
 #if defined(__AVX2__)
 struct BytePlaces {
     u8 of[256][8];
@@ -63,14 +63,14 @@ HN_INLINE u32* list_bits(u64 found, u32 first, u32* who) {
 }
 #endif
 
-/// List who advises action j; returns how many they are. The list has places to spare.
+/// List the experts that advise action j, and return their number.
 template <class E>
 HN_INLINE i64 list_followers(const Setup& s, Run& run, const E* e, i64 j) {
     u32 *const list = followers_of(run), *who = list;
     i64 c = 0;
     for (; c + 64 <= s.n; c += 64) who = list_bits(hits64(e + c, j), u32(c), who);
     if (c < s.n && s.n >= 64) {
-        // The last of them with some that were listed before.
+        // The last 64 experts, without those that were compared before.
         return list_bits(hits64(e + s.n - 64, j) >> (64 - (s.n - c)), u32(c), who) - list;
     }
     for (; c < s.n; ++c) {
@@ -79,7 +79,7 @@ HN_INLINE i64 list_followers(const Setup& s, Run& run, const E* e, i64 j) {
     }
     return who - list;
 }
-/// The weight of those who are listed.
+/// Total weight of the listed experts.
 HN_INLINE double mass_of_list(Run& run, i64 count) {
     const u32* who = followers_of(run);
     const double* w = run.w;
@@ -94,7 +94,7 @@ HN_INLINE double mass_of_list(Run& run, i64 count) {
     for (; k < count; ++k) t0 += w[who[k]];
     return (t0 + t1) + (t2 + t3);
 }
-/// L_i += estimate and w_i *= factor for each of them.
+/// L_i += estimate and w_i *= factor for each listed expert.
 HN_INLINE void add_to_list(Run& run, i64 count, double estimate, double factor) {
     const u32* who = followers_of(run);
     double *L = run.L, *w = run.w;

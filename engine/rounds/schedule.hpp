@@ -1,4 +1,4 @@
-// The scale of the next round, and the level of clipping.
+// Scale of the next round, and clipping threshold rho.
 #pragma once
 
 #include "../log.hpp"

@@ -9,11 +9,11 @@
 
 namespace hn::HN_ISA {
 
-/// Where the awake hold less of p than this, floats have lost their shares. Any play among them keeps the guarantee up
-/// to this much a round: <p, l> moves by at most the mass of the awake.
+/// Smallest probability of the available arms below which their shares underflow. Any play among them then keeps the
+/// guarantee up to this error per round, because <p, l> changes by at most that probability.
 inline constexpr double least_mass = 1e-250;
 
-/// p = the weights in place, restricted to the awake (at least one) and renormalised.
+/// p = current weights restricted to the available arms (at least one), normalized.
 inline void restrict_to(const Setup& s, const Run& run, const bool* awake, double* p) {
     double mass = 0.0;
     for (i64 i = 0; i < s.n; ++i) {
@@ -35,7 +35,7 @@ inline void restrict_to(const Setup& s, const Run& run, const bool* awake, doubl
     for (i64 i = 0; i < s.n; ++i) p[i] /= mass;
 }
 
-/// Draw from p by one uniform.
+/// Draw an arm from p with one uniform.
 inline i64 draw_among(const Setup& s, Run& run, const double* p) {
     const double u = uniform(run.stream);
     i64 last = 0;
@@ -51,7 +51,7 @@ inline i64 draw_among(const Setup& s, Run& run, const double* p) {
     return last;
 }
 
-/// Every sleeper gets the loss <p, l> of the awake, kept between their least and greatest.
+/// Give every unavailable arm the loss <p, l> of the available arms, clamped to their range.
 inline void charge_sleepers(const double* p, const bool* awake, double* losses, i64 n) {
     double own = 0.0, low = infinity, high = -infinity;
     for (i64 i = 0; i < n; ++i)
@@ -65,8 +65,8 @@ inline void charge_sleepers(const double* p, const bool* awake, double* losses, 
         if (!awake[i]) losses[i] = own;
 }
 
-/// After the (normalised) loss x of an arm drawn among the awake. `paid`, `span`: <p, lhat> under the weights before, and
-/// the span of lhat.
+/// Settle the normalized loss x of an arm drawn among the available arms. Sets paid = <p, lhat> under the previous weights
+/// and span, the range of lhat.
 inline bool settle_among(const Setup& s, Run& run, const bool* awake, i64 arm, double weight, double x,
                          double& paid, double& span, bool valued) {
     double low = infinity, high = -infinity;

@@ -1,4 +1,4 @@
-// From L to weights, for the smoothing, the scale and the path of a run.
+// Weights as a function of L, for the smoothing, the scale and the path of a run.
 #pragma once
 
 #include "../smoothings/barrier.hpp"
@@ -7,17 +7,17 @@
 
 namespace hn::HN_ISA {
 
-/// Every smoothing that is not kept by a path of its own: w, total and, where asked, value, for L at the scale in place.
-/// False if it failed. In kernels/smoothings.cpp: one call, compiled once.
+/// Compute w, total and, if `valued`, value from L at the current scale, for the path `called`. Returns false if it failed.
+/// Defined in kernels/smoothings.cpp, so that it is compiled once.
 bool smooth(const Setup& s, Run& run, i64 changed, bool valued);
-/// The same after L_i = value, which this puts there; `same`: at the scale of the weights in place.
+/// Set L_i = value, then compute the weights; `same` means that the scale has not changed.
 bool smooth_one(const Setup& s, Run& run, i64 i, double value, bool same, bool valued);
 
 /// Draw an arm from the posterior; needs `s.samples()`. Compiled once, like `smooth`.
 i64 draw_sampled(const Setup& s, Run& run);
 
-/// Weights for L at `scale`; `changed` is the one arm whose L changed since the weights were made, or -1. The value is
-/// made where asked; it never changes the weights.
+/// Compute the weights for L at `scale`. `changed` is the only arm whose L changed since the last weights, or -1. The value
+/// is computed if `valued`, and does not change the weights.
 HN_INLINE bool weigh(const Setup& s, Run& run, double scale, i64 changed, bool valued) {
     const bool same = scale == run.scale;
     if (!same) at_scale(run, scale);
@@ -51,7 +51,7 @@ HN_COLD bool weigh_apart(const Setup& s, Run& run, double scale, bool valued) {
     return weigh(s, run, scale, -1, valued);
 }
 
-/// L_i = value, then the weights at `scale`: one arm has changed.
+/// Set L_i = value, then compute the weights at `scale`.
 HN_INLINE bool weigh_one(const Setup& s, Run& run, i64 i, double value, double scale, bool valued) {
     const double before = run.scale;
     if (s.path == Path::powers) {
@@ -75,13 +75,13 @@ HN_INLINE bool weigh_one(const Setup& s, Run& run, i64 i, double value, double s
     return weigh(s, run, scale, i, valued);
 }
 
-/// Bring the weights to the scale of the round to be played: late feedback leaves them a round behind.
+/// Update the weights to the scale of the next round, because late feedback leaves them at an earlier scale.
 HN_INLINE bool prepare(const Setup& s, Run& run, bool valued) {
     const double scale = next_scale(s, run);
     return scale == run.scale || weigh_apart(s, run, scale, valued);
 }
 
-/// The weights of round 1, and Phi_1(0).
+/// Compute the weights of round 1 and Phi_1(0).
 inline bool begin(const Setup& s, Run& run) {
     at_scale(run, s.first_scale());
     if (!weigh_apart(s, run, run.scale, true)) return false;

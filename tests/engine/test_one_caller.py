@@ -152,12 +152,12 @@ def test_what_a_law_raises_is_raised(setting):
         play()
 
 
-def test_a_photo_outlives_the_name_of_its_fleet():
+def test_a_snapshot_outlives_the_name_of_its_fleet():
     fleet = hn.Fleet(hn.Bandit(3), seed=0)
     fleet.act(list(range(200)))
-    photo = fleet._photo_of_all()
+    snapshot = fleet._snapshot_of_all()
     del fleet
-    del photo
+    del snapshot
 
 
 THREADS = """

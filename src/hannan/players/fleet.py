@@ -708,7 +708,7 @@ class Fleet(_engine.Fleet, Incarnate):
 
     def _renew(self) -> None:
         """Derive new streams from the current ones, from new entropy, and from the keys."""
-        streams = np.ascontiguousarray(self._photo(self._numbers()).columns()["stream"])
+        streams = np.ascontiguousarray(self._snapshot(self._numbers()).columns()["stream"])
         self.restart(int.from_bytes(identity.renewed(streams).tobytes(), "little"))
 
     def _reincarnate(self) -> None:

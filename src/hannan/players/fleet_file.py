@@ -153,7 +153,7 @@ def join(fleet: Any, other: Any) -> None:
 
 
 def _move(fleet: Any, to: Any, numbers: NDArray[np.int64]) -> None:
-    columns = fleet._photo(numbers).columns()
+    columns = fleet._snapshot(numbers).columns()
     columns["origin"] = np.array([to._ids.index(name) for name in fleet._ids], dtype=np.uint64)[columns["origin"]]
     text = bool(fleet._text)
     keys = np.zeros(len(numbers), dtype=np.int64) if text else fleet._keys(numbers)
@@ -173,7 +173,7 @@ def written(fleet: Any) -> bytes:
 
 def gathered(fleet: Any) -> Callable[[], list[bytes]]:
     """All of a fleet as it is now, copied; its bytes are made when they are asked for, while it may go on playing."""
-    photo = fleet._photo_of_all()
+    snapshot = fleet._snapshot_of_all()
     ids, origin, plan = list(fleet._ids), fleet._origin, fleet._columns()
     # Numbers are given once and grow, so names are in the order of their numbers.
     header = {
@@ -184,19 +184,19 @@ def gathered(fleet: Any) -> Callable[[], list[bytes]]:
         "text": fleet._text,
         "names": [],
         "born": fleet._born,
-        "learners": photo.learners,
+        "learners": snapshot.learners,
         "columns": [list(column) for column in plan[0] + plan[1]],
     }
 
     names = list(fleet._number) if fleet._text else []
 
     def made() -> list[bytes]:
-        while photo.expose(_PAGES):
+        while snapshot.expose(_PAGES):
             time.sleep(0.001)  # not 0: whoever waits for the interpreter could be passed by again and again
         # Of its ids, those that open decisions were drawn under, and its own.
-        used = np.unique(np.append(photo.origins(), np.uint64(origin)))
-        told = {**header, "open": photo.open, "ids": [ids[k] for k in used.tolist()]}
-        body, text = photo.body(used), _names(names)
+        used = np.unique(np.append(snapshot.origins(), np.uint64(origin)))
+        told = {**header, "open": snapshot.open, "ids": [ids[k] for k in used.tolist()]}
+        body, text = snapshot.body(used), _names(names)
         told["sha256"] = _sha256(_spliced(told, text), body)
         return [FORMAT + _spliced(told, text) + b"\n", body]
 
