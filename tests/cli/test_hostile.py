@@ -122,9 +122,9 @@ def test_hostile_value_is_reported_on_one_line(
 @pytest.mark.parametrize(
     ("cells", "loss", "expected"),
     [
-        ("1e200,1,0", "absolute", "column 'a': a loss must be at most 1e+150, or squares overflow; got 1e+200"),
-        ("1e308,1,-1e308", "absolute", "column 'a': a loss must be at most 1e+150, or squares overflow; got inf"),
-        ("1,-1e200,0", "squared", "column 'b': a loss must be at most 1e+150, or squares overflow; got inf"),
+        ("1e200,1,0", "absolute", "column 'a': a loss must be at most 1e+150 to avoid overflow; got 1e+200"),
+        ("1e308,1,-1e308", "absolute", "column 'a': a loss must be at most 1e+150 to avoid overflow; got inf"),
+        ("1,-1e200,0", "squared", "column 'b': a loss must be at most 1e+150 to avoid overflow; got inf"),
         ("1e308,-1e308,", "squared", ""),
     ],
 )

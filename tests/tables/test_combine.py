@@ -138,7 +138,7 @@ def test_a_law_of_your_own_is_stepped():
     assert told.summary.certificate.rounds == 11
     assert told.summary.own_regret == pytest.approx(player.certificate().regret)
     forecasts[7] = np.nan
-    with pytest.raises(BadTable, match="row 8: at least one"):
+    with pytest.raises(BadTable, match="row 8: all forecasts are missing"):
         hn.combine(forecasts, some, learner=learner)
 
 

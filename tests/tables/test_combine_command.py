@@ -78,11 +78,11 @@ def test_parquet_is_the_same_table(tmp_path):
         ("y\n1\n", [], "no column of forecasts"),
         ("a,y\n1,x\n", [], "row 1, column 'y'"),
         ('a,y\n1,2\n1,"3', [], "not closed"),
-        ("a,y\n1,2\n,3\n", [], "row 2: at least one expert must have a forecast; all are asleep. Remove the row, or"),
+        ("a,y\n1,2\n,3\n", [], "row 2: all forecasts are missing. Remove the row, or"),
         (
             "t,a,y\n1,1,2\n2,,3\n",
             ["--time", "t"],
-            "row 2: at least one expert must have a forecast; all are asleep. Remove",
+            "row 2: all forecasts are missing. Remove",
         ),
         ("a,y\n1,2\n", ["--range", "0:0.5"], "stated range 0:0.5; got 1"),
         ("a,y\n1,2\n", ["--range", "1"], "a range must be LOW:HIGH"),

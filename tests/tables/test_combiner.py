@@ -104,9 +104,9 @@ def test_a_rule_of_ones_own():
         def weights(self, awake):
             return [0.7, 0.7]
 
-    with pytest.raises(ValueError, match="must be shares of the awake columns"):
+    with pytest.raises(ValueError, match="weights\\(awake\\) must"):
         hn.Combiner(2, learner=Wrong()).answer(0, [1.0, 2.0])
-    with pytest.raises(ValueError, match="saved must play a rule of the package"):
+    with pytest.raises(ValueError, match="only combiners with a named rule"):
         combiner.save("nowhere")
 
 
@@ -118,19 +118,19 @@ def test_what_is_refused_changes_nothing():
         (lambda: combiner.answer("r", [1.0, 2.0]), "'r' was answered already"),
         (
             lambda: combiner.answer("s", [None, np.nan]),
-            "at least one column must have a forecast; all are asleep in row 's'",
+            "row 's': all forecasts are missing",
         ),
-        (lambda: combiner.answer("s", [1.0]), "must be 2 numbers"),
-        (lambda: combiner.answer("s", [1.0, np.inf]), "must be 2 numbers, finite or missing"),
-        (lambda: combiner.answer("s", {"a": 1.0, "z": 2.0}), r"of the columns \['a', 'b'\]; got 'z'"),
-        (lambda: combiner.settle("s", 1.0), "a row that waits for one; got row 's'"),
+        (lambda: combiner.answer("s", [1.0]), "must have 2 values"),
+        (lambda: combiner.answer("s", [1.0, np.inf]), "must have 2 values, finite or missing"),
+        (lambda: combiner.answer("s", {"a": 1.0, "z": 2.0}), r"no column 'z'; columns are \['a', 'b'\]"),
+        (lambda: combiner.settle("s", 1.0), "no row 's' waits"),
         (lambda: combiner.settle("r", np.nan), "target"),
         (
             lambda: combiner.settle("r", 50.0),
             r"row 'r', column 'a': a loss must be in the stated range 0:100; got 2401",
         ),
-        (lambda: combiner.forget("s"), "a row that waits"),
-        (lambda: combiner.weights([False, False]), "one must be"),
+        (lambda: combiner.forget("s"), "waits for a target"),
+        (lambda: combiner.weights([False, False]), "at least one of them true"),
     ]:
         with pytest.raises(ValueError, match=match):
             call()
@@ -199,7 +199,7 @@ def test_saved_and_resumed_to_the_last_bit(name, tmp_path):
 
 def test_a_file_that_is_no_combiner_is_refused(tmp_path):
     hn.Bandit(2).start(0).save(tmp_path / "p.json")
-    with pytest.raises(ValueError, match="must be a saved combiner"):
+    with pytest.raises(ValueError, match="not a saved combiner"):
         hn.Combiner.load(tmp_path / "p.json")
     combiner = hn.Combiner(2)
     feed(combiner, np.random.default_rng(0), 10)
@@ -224,5 +224,5 @@ def test_a_file_that_is_no_combiner_is_refused(tmp_path):
     assert json.loads(text)["format"]
     odd = hn.Combiner(1)
     odd.answer((1, 2), [1.0])
-    with pytest.raises(ValueError, match="named by text or whole numbers"):
+    with pytest.raises(ValueError, match="must be strings or integers"):
         odd.save(tmp_path / "odd.json")

@@ -30,7 +30,7 @@ def test_the_oracle_says_when_it_cannot():
     assert best_combination(Absolute(), forecasts, targets).experts == (1,)
     forecasts[3] = [0.2, np.nan, np.nan, np.nan]
     forecasts[4, 0] = np.nan
-    assert "slept" in best_combination(Absolute(), forecasts, targets).withheld
+    assert "missing forecasts" in best_combination(Absolute(), forecasts, targets).withheld
     assert "convex" in best_combination(point_loss("absolute", 2.0), forecasts, targets).withheld
     assert "target" in best_combination(Absolute(), table()[0], np.full(300, np.nan)).withheld
-    assert "not computed" in best_combination(Absolute(), np.zeros((2, 2001)), np.zeros(2)).withheld
+    assert "2001 models" in best_combination(Absolute(), np.zeros((2, 2001)), np.zeros(2)).withheld

@@ -80,11 +80,11 @@ def test_rows_that_are_never_settled_cost_nothing():
     [
         ([("1", 1, 2, 0), ("1", 1, 2, 0)], "row 2, column 't': times must differ; '1' was in an earlier row"),
         ([("2", 1, 2, 0), ("1", 1, 2, 0)], "row 2, column 't': times must ascend; got '1' after 2"),
-        ([("1", 1, 2, None), ("1", 1, 2, None)], "row 2.*was answered in row 1; it comes without a target"),
-        ([("1", 1, 2, None), ("1", 1, 3, 0)], "row 2.*for other forecasts"),
+        ([("1", 1, 2, None), ("1", 1, 2, None)], "row 2.*answered in row 1"),
+        ([("1", 1, 2, None), ("1", 1, 3, 0)], "row 2.*other forecasts than in row 1"),
         ([("1", 1, 2, None), ("1", None, None, 0), ("1", None, None, 0)], "row 3.*times must differ"),
         ([("x", 1, 2, 0)], "a number or a date"),
-        ([("1", None, None, 0)], "row 1: at least one expert must have a forecast; all are asleep"),
+        ([("1", None, None, 0)], "row 1: all forecasts are missing"),
     ],
 )
 def test_times_that_are_refused(rows, match):

@@ -1,4 +1,4 @@
-"""How quantiles fared: CRPS on their levels, and of each pair of levels how often it covered and how wide it was."""
+"""Calibration of quantiles: CRPS on their levels, and coverage and width of each central interval."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from hannan.tables.write import Name, release
 from hannan.validation import Array
 
 BLOCK = 1 << 12
-#: Who is told of, before the models.
+#: Names in the tables before those of the models.
 COMBINATION, MEAN = "combination", "mean of the experts"
-#: Intervals on a terminal; of more, those nearest to these.
+#: Largest number of intervals that are printed, and the preferred ones.
 SHOWN, USUAL = 10, (0.95, 0.8, 0.5, 0.2)
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A central interval: of the rows, the share it should cover, the share it did, and its mean width."""
+    """Central interval between two levels, with its coverage and mean width."""
 
     low: float
     high: float
@@ -33,13 +33,13 @@ class Interval:
 
     @property
     def nominal(self) -> float:
-        """The share of targets that it should cover."""
+        """Nominal coverage."""
         return self.high - self.low
 
 
 @dataclass
 class Calibration:
-    """Sums over settled rows: of the combination, the mean and each model (in its waking rows), level by level.
+    """Sums over settled rows per level: of the combination, the mean and each model (in rows with its forecasts).
 
     With quantiles in order, low <= y <= high in as many rows as y <= high, less those with y < low.
     """
@@ -47,7 +47,7 @@ class Calibration:
     levels: tuple[float, ...]
     names: tuple[str, ...]
     rows: Array = field(default_factory=lambda: np.empty(0))
-    #: (who, levels): rows with y < f, rows with y <= f, the sum of f, the sum of the pinball losses.
+    #: Shape (4, names, levels): rows with y < f, rows with y <= f, sum of f, sum of the pinball losses.
     sums: Array = field(default_factory=lambda: np.empty(0))
 
     def __post_init__(self) -> None:
@@ -56,11 +56,11 @@ class Calibration:
 
     @classmethod
     def of(cls, loss: QuantileLoss, models: Sequence[str]) -> Calibration:
-        """Nothing seen yet."""
+        """Return empty sums."""
         return cls(loss.levels, (COMBINATION, MEAN, *models))
 
     def add(self, loss: QuantileLoss, answers: Array, forecasts: Array, targets: Array) -> None:
-        """Rows with a target: answers (rows, levels), forecasts (rows, levels x models), level by level."""
+        """Add rows with a target: answers (rows, levels), forecasts (rows, levels x models) level by level."""
         for first in range(0, len(targets), BLOCK):
             part = slice(first, first + BLOCK)
             y, models = targets[part], loss.columns(np.asarray(forecasts[part]))
@@ -76,11 +76,11 @@ class Calibration:
             release(forecasts)
 
     def crps(self, who: int = 0) -> float:
-        """Twice the mean pinball loss over the levels, a row: an approximation of the CRPS on those levels."""
+        """Return twice the mean pinball loss per row over the levels, an approximation of the CRPS."""
         return float(2.0 * self.sums[3, who].mean() / self.rows[who]) if self.rows[who] else float("nan")
 
     def pairs(self) -> list[tuple[int, int]]:
-        """Levels q and 1 - q, the widest first."""
+        """Return the positions of the levels q and 1 - q, the widest pair first."""
         found = []
         for low, q in enumerate(self.levels):
             high = next((k for k, p in enumerate(self.levels) if abs(p + q - 1.0) < 1e-9), None)
@@ -89,7 +89,7 @@ class Calibration:
         return found
 
     def intervals(self, who: int = 0) -> list[Interval]:
-        """The pairs of levels, the widest first."""
+        """Return the central intervals, the widest first."""
         rows, (below, most, total, _) = max(float(self.rows[who]), 1.0), self.sums[:, who]
         return [
             Interval(
@@ -99,12 +99,12 @@ class Calibration:
         ]
 
     def best(self) -> int:
-        """The model with the least CRPS over its waking rows; 1, the mean, where there is none."""
+        """Return the position of the model with the smallest CRPS; 1, the mean, if there is none."""
         told = [self.crps(k) for k in range(2, len(self.names))]
         return int(np.nanargmin(told)) + 2 if np.isfinite(told).any() else 1
 
     def lines(self, shown: int = SHOWN) -> list[tuple[str, str]]:
-        """(name, value) for a terminal."""
+        """Return (name, text) pairs for a terminal."""
         if not self.rows[0]:
             return []
         who = [0, 1, self.best()]
@@ -120,11 +120,11 @@ class Calibration:
             )
             rows.append((f"{figure(100.0 * told[0][place].nominal)}% interval", f"coverage {cells}"))
         if len(kept) < len(told[0]):
-            rows.append(("intervals", f"{len(told[0]) - len(kept)} more pairs of levels, in the JSON and on the page"))
+            rows.append(("intervals", f"{len(told[0]) - len(kept)} more, in the JSON and on the page"))
         return rows
 
     def picked(self, most: int) -> list[int]:
-        """All pairs, or some of very many: those nearest to usual intervals; the widest first."""
+        """Return the positions of all pairs, or of those nearest to the usual intervals, the widest first."""
         pairs = self.pairs()
         if len(pairs) <= most:
             return list(range(len(pairs)))
@@ -135,7 +135,7 @@ class Calibration:
         return f"({self.names[who]})"
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON: who by who."""
+        """Return the calibration for JSON."""
         return {
             "levels": list(self.levels),
             "crps_is": "twice the mean pinball loss over these levels, an approximation of the CRPS",
@@ -153,13 +153,13 @@ class Calibration:
         }  # fmt: skip
 
 
-#: Rows of a fan, the last ones; bands of it.
+#: Numbers of rows and bands of a fan chart.
 FAN, BANDS = 120, 4
 
 
 @dataclass(frozen=True)
 class Fan:
-    """Rows in order: where they stand, their quantiles (rows, levels) and targets, NaN unknown."""
+    """The last rows for a fan chart: positions, quantiles (rows, levels) and targets (NaN: unknown)."""
 
     at: tuple[str, ...]
     quantiles: Array = field(hash=False)
@@ -167,7 +167,7 @@ class Fan:
 
 
 def where(texts: Sequence[str]) -> tuple[list[Any], dict[str, Any]]:
-    """Where points stand: real dates, or numbers of the user's; and what the axis is."""
+    """Return the positions of points, dates or numbers, and the settings of the axis."""
     kinds = [instant(text) for text in texts]
     if kinds and kinds[0][0] == "number":
         return [value for _, value in kinds], {"x_title": "time"}
@@ -175,7 +175,7 @@ def where(texts: Sequence[str]) -> tuple[list[Any], dict[str, Any]]:
 
 
 def fan_figure(fan: Fan, calibration: Calibration, what: str = "", title: str = "row") -> Figure:
-    """Bands from the widest to the narrowest pair of levels, the middle as a line, targets as points."""
+    """Return a fan chart: intervals as bands, the middle level as a line, targets as points."""
     at, axis = where(fan.at) if title != "row" else ([float(text) for text in fan.at], {"x_title": "row"})
     pairs = calibration.pairs()
     kept = [pairs[k] for k in calibration.picked(BANDS)]
@@ -209,7 +209,7 @@ def fan_figure(fan: Fan, calibration: Calibration, what: str = "", title: str = 
 
 
 def calibration_blocks(calibration: Calibration, most: int) -> list[Any]:
-    """Who by who on a few pairs of levels; and where there are more, every pair of them."""
+    """Return a table with a few intervals, and a folded table with all of them if there are more."""
     blocks: list[Any] = [_who_by_who(calibration, most)]
     if len(calibration.pairs()) > BANDS:
         who = [0, 1, calibration.best()]
@@ -227,7 +227,7 @@ def calibration_blocks(calibration: Calibration, most: int) -> list[Any]:
 
 
 def _who_by_who(calibration: Calibration, most: int) -> Table:
-    """Who by who: the CRPS, and of some pairs of levels coverage and width."""
+    """Return the table of CRPS, and coverage and width of some intervals."""
     kept = calibration.picked(BANDS)
     order = sorted(range(2, len(calibration.names)), key=lambda k: (np.nan_to_num(calibration.crps(k), nan=np.inf), k))
     rows = []
@@ -237,40 +237,42 @@ def _who_by_who(calibration: Calibration, most: int) -> Table:
         for k in kept:
             cells += [round(100.0 * told[k].coverage, 1), told[k].width]
         rows.append(tuple(cells) if calibration.rows[who] else (cells[0], *[None] * (len(cells) - 1)))
-    heads = ["who", "CRPS"]
+    heads = ["forecast", "CRPS"]
     for one in (calibration.intervals()[k] for k in kept):
         heads += [f"% in the {100.0 * one.nominal:.4g}% interval", f"its width ({100.0 * one.nominal:.4g}%)"]
     caption = (
-        f"CRPS: twice the mean pinball loss a row over {len(calibration.levels)} levels, an approximation on "
-        "those levels. An interval should cover its share of the targets, and of two that do the narrower is sharper."
+        f"CRPS: twice the mean pinball loss per row over {len(calibration.levels)} levels, an approximation on "
+        "those levels. An interval should cover its share of the targets; a narrower one is sharper."
     )
     return Table(tuple(heads), tuple(rows), caption)
 
 
 @dataclass(frozen=True)
 class Quantiled:
-    """`by_level` are the weights at the end of each level, where levels have weights of their own."""
+    """Calibration, fan and grid of combined quantiles; `by_level` are the last weights per level, if separate."""
 
     calibration: Calibration = field(hash=False)
     fan: Fan | None
     timed: bool
     by_level: Array | None = field(hash=False)
     grid: Grid
-    #: In how many places quantiles of a model were sorted.
+    #: Number of places in which quantiles of a model were sorted.
     crossed: int = 0
 
     def lines(self) -> list[tuple[str, str]]:
-        """(name, value) for a terminal."""
+        """Return (name, text) pairs for a terminal."""
         rows = self.calibration.lines()
-        rows.append(("weights", "common to all levels" if self.by_level is None else "per quantile, answers sorted"))
+        rows.append(
+            ("weights", "common to all levels" if self.by_level is None else "separate per quantile, forecasts sorted")
+        )
         if self.crossed:
             rows.append(("crossing", f"quantiles of a model were sorted in {self.crossed} places"))
         if self.grid.left:
-            rows.append(("left out", f"{', '.join(self.grid.left)}: point forecasts of the same models"))
+            rows.append(("ignored", f"{', '.join(self.grid.left)}: point forecasts of the same models"))
         return rows
 
     def as_dict(self, models: Sequence[str]) -> dict[str, Any]:
-        """For JSON."""
+        """Return the result for JSON."""
         by_level = None
         if self.by_level is not None:
             shares = [dict(zip(models, one.tolist(), strict=True)) for one in self.by_level]

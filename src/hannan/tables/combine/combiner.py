@@ -31,12 +31,12 @@ def content_of(combiner: Any) -> dict[str, Any]:
     """Return the content of a saved combiner."""
     learner, loss, calibration = combiner.learner, combiner.loss, combiner.calibration
     if not isinstance(learner, Rule):
-        raise ValueError(f"a combiner that is saved must play a rule of the package, by its name; got {learner!r}")
+        raise ValueError(f"only combiners with a named rule can be saved; got {learner!r}")
     if combiner._taken:
         raise ValueError("a combiner that took a table cannot be saved: its rows have no ids; use a new Combiner")
     bad = next((row for row in combiner.open if type(row) not in (str, int)), None)
     if bad is not None:
-        raise ValueError(f"rows that are saved must be named by text or whole numbers; got {bad!r}")
+        raise ValueError(f"row ids of a saved combiner must be strings or integers; got {bad!r}")
     state = combiner.mixer.fields()
     state["open"] = {str(row): ticket for row, ticket in state["open"].items()}
     content: dict[str, Any] = {
@@ -58,7 +58,7 @@ def content_of(combiner: Any) -> dict[str, Any]:
 def made_of(cls: Any, content: dict[str, Any]) -> Any:
     """Return the combiner of a file's content; every field is validated."""
     if content.get("kind") != "combiner":
-        raise ValueError(f"it must be a saved combiner; got a saved {validation.brief(content.get('kind'))}")
+        raise ValueError(f"not a saved combiner, but a saved {validation.brief(content.get('kind'))}")
     names = [fields.text(name, "columns") for name in fields.items(content.get("columns"), "columns")]
     low, high = unpacked(fields.items(content.get("range"), "range", 2))
     rule = Rule(fields.text(content.get("rule"), "rule"), (low, high))
@@ -68,13 +68,13 @@ def made_of(cls: Any, content: dict[str, Any]) -> Any:
     for pair in fields.items(content.get("open"), "open rows"):
         row, number = fields.items(pair, "open row", 2)
         if type(row) not in (str, int) or row in made._numbers:
-            raise ValueError(f"its open rows must be named by text or whole numbers, once; got {row!r}")
+            raise ValueError(f"corrupt file: ids of open rows must be unique strings or integers; got {row!r}")
         made._numbers[row] = fields.whole(number, "open row", 0, made._next)
     state = unpacked(content.get("state"))
     if not isinstance(state, dict) or not isinstance(state.get("open"), dict):
-        raise ValueError("its state must be fields by name")
+        raise ValueError("corrupt file: the state must be an object")
     if sorted(state["open"]) != sorted(str(number) for number in made._numbers.values()):
-        raise ValueError("its open rows must be those of its state")
+        raise ValueError("corrupt file: open rows differ from those of the state")
     state["open"] = {int(row): ticket for row, ticket in state["open"].items()}
     made.mixer.restore(state)
     if made.calibration is not None:
@@ -83,7 +83,7 @@ def made_of(cls: Any, content: dict[str, Any]) -> Any:
 
 
 def _quantiles(told: Any) -> dict[str, Any]:
-    """How the columns were named, as the combiner takes it."""
+    """Return the options about quantiles."""
     if not isinstance(told, dict):
         return {"quantiles": told if told is False else None}
     names, apart, sorts = told["names"], told["apart"], told["sorts"]
@@ -92,18 +92,18 @@ def _quantiles(told: Any) -> dict[str, Any]:
         or type(apart) is not bool
         or type(sorts) is not bool
     ):
-        raise ValueError(f"its quantiles must be named by a pattern; got {validation.brief(told)}")
+        raise ValueError(f"corrupt file: invalid options of quantiles {validation.brief(told)}")
     return {"quantiles": names, "per_quantile": apart, "crossing": "sort" if sorts else "refuse"}
 
 
 def _calibrate(made: Any, told: Any) -> None:
-    """The sums of the calibration: finite numbers in their places."""
+    """Restore the sums of the calibration after validation."""
     rows, sums = np.asarray(told["rows"], dtype=np.float64), np.asarray(told["sums"], dtype=np.float64)
     kept = made.calibration
     if rows.shape != kept.rows.shape or sums.size != kept.sums.size or not np.isfinite([rows.sum(), sums.sum()]).all():
-        raise ValueError("its sums of quantiles must be finite, a number for each model and level")
+        raise ValueError("corrupt file: sums of quantiles must be finite, one number per model and level")
     if rows[0] != made.mixer.settled:
-        raise ValueError("its sums of quantiles must be of the rows that are settled")
+        raise ValueError("corrupt file: sums of quantiles differ from the number of settled rows")
     kept.rows, kept.sums = rows.copy(), sums.reshape(kept.sums.shape).copy()
 
 
@@ -236,13 +236,15 @@ class Combiner:
             columns = [str(i) for i in range(validation.count(columns, "columns"))]
         names = [str(name) for name in columns] if not isinstance(columns, (str, bool)) else []
         if not names:
-            raise ValueError(f"columns must be names, or how many there are; got {columns!r}")
+            raise ValueError(f"columns must be names or their number; got {columns!r}")
         one_role(("an expert", name) for name in names)
         self.columns = tuple(names)
         self.loss, self.grid = Pricing(loss, cap, quantiles, per_quantile, crossing).loss_of(names)
         if self.grid is not None and self.grid.left:
-            raise ValueError(f"columns of quantiles must name a model and a level each; got {self.grid.left[0]!r}")
-        #: Those that have the weights: the columns, or the models whose quantiles they are.
+            raise ValueError(
+                f"each column of quantiles needs a model and a level in its name; got {self.grid.left[0]!r}"
+            )
+        #: Names that have weights: the columns, or the models whose quantiles they are.
         self.models = self.columns if self.grid is None else self.grid.models
         self.levels = () if self.grid is None else self.grid.levels
         self.learner = for_forecasts(learner, len(self.models), self.loss, loss_range, None)
@@ -289,7 +291,7 @@ class Combiner:
         row = self._row(forecasts, row_id)
         told = self.mixer.answer(self._next, row)
         if told is None:
-            raise ValueError(f"at least one column must have a forecast; all are asleep in row {row_id!r}")
+            raise ValueError(f"row {row_id!r}: all forecasts are missing")
         self._numbers[row_id] = self._next
         self._next += 1
         return told if self.levels else float(told)
@@ -372,9 +374,7 @@ class Combiner:
         """
         up = np.ones(len(self.models), dtype=bool) if awake is None else np.asarray(awake, dtype=bool)
         if up.shape != (len(self.models),) or not up.any():
-            raise ValueError(
-                f"awake must say of {len(self.models)} columns whether they are, and one must be; got {awake!r}"
-            )
+            raise ValueError(f"awake must have {len(self.models)} values, at least one of them true; got {awake!r}")
         told: Array = self.mixer.weights(np.tile(np.where(up, 0.5, np.nan), self.loss.depth))
         return told
 
@@ -565,7 +565,7 @@ class Combiner:
 
     def _open(self, row_id: Hashable) -> int:
         if row_id not in self._numbers:
-            raise ValueError(f"a target must be of a row that waits for one; got row {row_id!r}")
+            raise ValueError(f"no row {row_id!r} waits for a target")
         return self._numbers[row_id]
 
     def _row(self, forecasts: Any, row_id: Hashable) -> Array:
@@ -573,28 +573,26 @@ class Combiner:
         if isinstance(forecasts, Mapping):
             unknown = next((name for name in forecasts if str(name) not in self.columns), None)
             if unknown is not None:
-                raise ValueError(f"forecasts must be of the columns {list(self.columns)}; got {unknown!r}")
+                raise ValueError(f"no column {unknown!r}; columns are {list(self.columns)}")
             forecasts = [forecasts.get(name) for name in self.columns]
         values = [np.nan if value is None else value for value in validation.unmasked(forecasts, "forecasts")]
         row: Array = np.array(values, dtype=np.float64)
         if row.shape != (n,) or np.isinf(row).any():
-            raise ValueError(f"forecasts must be {n} numbers, finite or missing; got {validation.brief(forecasts)}")
+            raise ValueError(f"forecasts must have {n} values, finite or missing; got {validation.brief(forecasts)}")
         return row if self.grid is None else self.grid.take(row[None, :], lambda t: f"row {row_id!r}")[0][0]
 
 
 def shares(prior: Any, columns: tuple[str, ...]) -> Array:
-    """A prior as shares of the columns: a mapping by name, or a number for each; all positive."""
+    """Return a prior, a mapping by name or one number per column, as positive weights that sum to 1."""
     if isinstance(prior, Mapping):
         strange = next((name for name in columns if name not in prior), None)
         if strange is not None:
-            raise ValueError(
-                f"prior must have a share for every column; got none for {strange!r}{validation.meant(strange, prior)}"
-            )
+            raise ValueError(f"prior has no weight for column {strange!r}{validation.meant(strange, prior)}")
         prior = [prior.get(name, 0.0) for name in columns]
     p = validation.distribution(prior, "prior")
     if p.shape != (len(columns),) or not (p > 0.0).all():
         raise ValueError(
-            f"prior must be {len(columns)} positive shares, one for each column; got {validation.brief(prior)}"
+            f"prior must have {len(columns)} positive weights, one per column; got {validation.brief(prior)}"
         )
     told: Array = p / p.sum()
     return told

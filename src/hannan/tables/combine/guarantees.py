@@ -1,7 +1,7 @@
-"""What a combination may say of itself: how much more than the mean, each column, and a combination it can have lost.
+"""Guarantees of a combination: bounds on its excess loss over the mean, each column and fixed weights.
 
-Everything in it was observed: docs/proofs/combine.md has the theorem. The bounds hold for convex losses, whatever the
-delays of the targets, their order, and who sleeps when.
+All terms are computed from observed data; docs/proofs/combine.md has the theorem. The bounds hold for convex losses,
+for any delays and order of the targets, and for any missing forecasts.
 """
 
 from __future__ import annotations
@@ -42,9 +42,12 @@ NOT_CONVEX = (
 
 @dataclass(frozen=True)
 class Promises:
-    """`columns[i]` bounds loss - loss of column i; `realised[i]` is what it was. Where column i sleeps, it is replaced
-    by a member of the combination (`filled` says so). `base + q @ parts` bounds loss - loss of the combination q of
-    columns that never sleep. None: withheld, and `withheld` says why."""
+    """Bounds on the excess loss of a combination, and the excess losses themselves.
+
+    `columns[i]` bounds the excess loss over column i, which is `realised[i]`. In rows without a forecast of column i,
+    the comparison is as `filled` states. `base + q @ parts` bounds the excess loss over fixed weights q of columns
+    without missing forecasts. None: no bound, for the reason in `withheld`.
+    """
 
     source: str
     columns: Array | None = field(hash=False)
@@ -59,11 +62,11 @@ class Promises:
     filled: str = ""
 
     def combination(self, q: Any) -> float | None:
-        """The bound against the fixed combination with weights q >= 0 that sum to 1, of columns that never slept."""
+        """Return the bound over fixed weights q >= 0 that sum to 1, of columns without missing forecasts."""
         weights = validation.distribution(q, "the weights of a combination")
         if weights.shape != self.realised.shape:
             raise ValueError(
-                f"the weights of a combination must be {len(self.realised)} numbers, one for each column; "
+                f"the weights of a combination must have one number per column, {len(self.realised)}; "
                 f"got shape {weights.shape}"
             )
         if self.base is None or self.parts is None:
@@ -71,11 +74,11 @@ class Promises:
         return rounded_up(self.base + float(weights @ np.where(weights > 0.0, self.parts, 0.0)))
 
     def column(self, i: int) -> float | None:
-        """The bound against column i."""
+        """Return the bound on the excess loss over column i."""
         return None if self.columns is None else rounded_up(float(self.columns[i]))
 
     def bound(self, i: int) -> Bound | None:
-        """The bound against column i, with its source."""
+        """Return the bound on the excess loss over column i, with its theorem."""
         value = self.column(i)
         if value is None:
             return None
@@ -84,13 +87,13 @@ class Promises:
 
 
 def withheld(why: str, sums: Any) -> Promises:
-    """Nothing is promised."""
+    """Return guarantees without bounds."""
     realised = sums.beside - sums.losses
     return Promises("", None, realised, None, sums.mixture - sums.mean_loss, None, None, why, why, why)
 
 
 def of_rule(name: str, sums: Any, convex: bool) -> Promises:
-    """The promises of a rule at play in the engine, of its `RuleSums`."""
+    """Return the guarantees of a rule of the engine from its `RuleSums`."""
     if not convex:
         return withheld(NOT_CONVEX, sums)
     ahead, losses = sums.mixture - sums.mean_loss, sums.losses
@@ -109,19 +112,19 @@ def of_rule(name: str, sums: Any, convex: bool) -> Promises:
     alone = OWN_ROWS if sleepers else ""
     if name in ("b", "adahedge:slopes"):
         parts = sums.bounds if name == "b" else np.full(len(losses), 2.0 * sums.gap)
-        asleep = "the mean of the awake is no fixed combination where columns sleep" if sleepers else ""
+        asleep = "if forecasts are missing, the mean of the available ones has no fixed weights" if sleepers else ""
         mean = None if sleepers else rounded_up(float(parts.mean()))
         source = RULE_B if name == "b" else SLOPES
         return Promises(source, parts, beside, mean, ahead, 0.0, parts, mean_withheld=asleep, filled=alone)
     return withheld(f"no bound is proved for the rule {name}", sums)
 
 
-#: Numbers of a rule before those of the columns, and where the bounds of the layer above begin among them.
+#: Number of scalars before the numbers per column, and position of the bounds of the upper layer among them.
 HEAD, ABOVE = 8, 4
 
 
 class RuleSums:
-    """What the promises of a rule are made of, read from the one array that the engine gives."""
+    """Sums behind the guarantees of a rule, read from one array of the engine."""
 
     def __init__(self, numbers: Array) -> None:
         self.mixture, self.mean_loss, self.settled, self.gap = numbers[:ABOVE].tolist()
@@ -131,7 +134,7 @@ class RuleSums:
 
 
 class PlayerSums:
-    """The same of a learner at play: losses of the mixture, of the columns and of their mean; read when asked for."""
+    """Sums of a learner: losses of the combination, of the columns and of their mean, read on access."""
 
     def __init__(self, numbers: Array, n: int) -> None:
         self._numbers, self._n = numbers, n
@@ -151,22 +154,22 @@ class PlayerSums:
 
 
 class AdaHedgeSums(PlayerSums):
-    """The same of AdaHedge, as the engine notes them: its own loss, and what its bound is made of, too."""
+    """Sums of AdaHedge as the engine records them, with its own loss and the terms of its bound."""
 
     own = property(lambda self: self._after(1))
     #: The largest delay so far.
     late = property(lambda self: int(self._after(2)))
-    #: L: a sleeper was charged the learner's own loss.
+    # Losses of the columns; a column without a forecast is charged the loss of the learner.
     charged = property(lambda self: self._numbers[-self._n :])
 
     def seen(self) -> Seen:
-        """As the player had it then."""
+        """Return the terms of the bound at that time."""
         gap, variance, span, least, most = map(self._after, range(3, 8))
         return Seen(int(self.settled), float(self.charged.min()), least, most, span, variance, gap)
 
 
 class Moment(NamedTuple):
-    """`sums` then; `promises()` of then; `regret` of <p, l>, where that is what the bound is about."""
+    """Sums and guarantees at one time; `regret` is that of <p, l> if the bound is about it."""
 
     sums: Any
     promises: Callable[[], Promises]
@@ -174,8 +177,11 @@ class Moment(NamedTuple):
     weights: Array
 
     def marks(self) -> list[float]:
-        """A point of the curves: settled rows, loss of the combination, regret to the column most ahead, what is
-        promised about and its bound, loss of the mean, and the bound to it."""
+        """Return one point of the curves.
+
+        Members: settled rows, loss of the combination, excess loss over the best column, the excess loss that the bound
+        is about, its bound, loss of the mean, and the bound on the excess loss over the mean.
+        """
         sums, told = self.sums, self.promises()
         awake = sums.awake > 0
         ahead = np.where(awake, sums.beside - sums.losses, -np.inf)
@@ -189,8 +195,7 @@ class Moment(NamedTuple):
 
 
 class AdaHedgeMoment(NamedTuple):
-    """A moment of AdaHedge, of which nothing is worked out before it is asked for: row `k` of notes of the engine, and
-    of the weights then."""
+    """A moment of AdaHedge, computed on access from row `k` of the records of the engine and of the weights."""
 
     k: int
     notes: Array
@@ -207,13 +212,13 @@ class AdaHedgeMoment(NamedTuple):
         return told
 
     def made(self) -> Moment:
-        """As any other."""
+        """Return the moment."""
         sums = self.sums
         regret = sums.own - float(sums.charged.min())
         return Moment(sums, lambda: self.mixer.promised(sums), regret, self.weights)
 
     def marks(self) -> list[float]:
-        """As `Moment.marks`."""
+        """Return one point of the curves, as `Moment.marks`."""
         return self.made().marks()
 
 

@@ -1,4 +1,4 @@
-"""The best fixed convex combination in hindsight: min over the simplex of sum_t loss(<q, f_t>, y_t)."""
+"""Best fixed weights in hindsight: min over the simplex of sum_t loss(<q, f_t>, y_t)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hannan.tables.combine.rules import grid_levels
 from hannan.tables.write import release
 from hannan.validation import Array
 
-#: Passes over the rows, and cells visited, at the most.
+#: Largest number of passes over the rows, and of cells visited.
 PASSES = 400
 CELLS = 2.0e9
 TOLERANCE = 1e-5
@@ -20,7 +20,7 @@ BLOCK = 1 << 16
 
 @dataclass(frozen=True)
 class Oracle:
-    """`loss` was reached by the weights; no combination has less than `least`. `withheld`: why there is none."""
+    """Best fixed weights with their loss, and a lower bound `least`; or the reason in `withheld`."""
 
     loss: float | None = None
     least: float | None = None
@@ -30,12 +30,12 @@ class Oracle:
 
 
 def best_combination(loss: PointLoss, forecasts: Array, targets: Array) -> Oracle:
-    """The oracle of a table, among the experts who never slept in a row with a target.
+    """Return the best fixed weights of the experts without missing forecasts in rows with a target.
 
     Cutting planes: f(q) >= f(q_k) + <g_k, q - q_k> for every point q_k visited, so the least of their maximum,
     a linear program, is below the optimum; the best point seen is above it. Points are taken half way between
-    the two, which keeps the planes from swinging. Stops at a relative gap of 1e-5, or when it has read enough;
-    either way what is printed is a value reached, and a proved lower bound.
+    the two, which keeps the planes from swinging. The search stops at a
+    relative gap of 1e-5, or after a number of passes; the result is a value reached and a proved lower bound.
 
     >>> table = np.array([[0.0, 2.0], [1.0, 3.0], [0.0, 4.0]])
     >>> from hannan.tables.combine.losses import Squared
@@ -44,13 +44,13 @@ def best_combination(loss: PointLoss, forecasts: Array, targets: Array) -> Oracl
     (0.0, [0.5, 0.5])
     """
     if not loss.convex:
-        return Oracle(withheld="a capped loss is not convex: its best combination is not computed")
+        return Oracle(withheld="a capped loss is not convex")
     kept = tuple(i for i in _always_awake(forecasts, targets) if i < forecasts.shape[1] // loss.depth)
     n = len(kept)
     if n == 0:
-        return Oracle(withheld="every expert slept in some row: no fixed combination could answer them all")
+        return Oracle(withheld="every model has missing forecasts")
     if n > 2000:
-        return Oracle(withheld=f"the best fixed combination of {n} experts is not computed (at most 2000)")
+        return Oracle(withheld=f"there are {n} models (at most 2000)")
     if not np.isfinite(targets).any():
         return Oracle(withheld="no row has a target")
     evaluate = _Evaluation(loss, forecasts, targets, kept)
@@ -62,7 +62,7 @@ def best_combination(loss: PointLoss, forecasts: Array, targets: Array) -> Oracl
 
 @dataclass(frozen=True)
 class Hindsight:
-    """What else the rows with a target would have cost: the best combination, its losses added up, and the median."""
+    """Losses in hindsight over the rows with a target: best fixed weights, their cumulative losses, and the median."""
 
     oracle: Oracle
     median: float
@@ -70,7 +70,7 @@ class Hindsight:
 
 
 def hindsight(loss: PointLoss, forecasts: Array, targets: Array) -> Hindsight:
-    """A second look at a table: rows without a target are left out."""
+    """Return the losses in hindsight; rows without a target are ignored."""
     from hannan import _engine
 
     oracle, costs = best_combination(loss, forecasts, targets), []
@@ -102,12 +102,12 @@ def _always_awake(forecasts: Array, targets: Array) -> tuple[int, ...]:
 
 
 class _Evaluation:
-    """f(q) and a gradient: one pass over the rows, block by block."""
+    """Evaluation of f(q) and a gradient, one pass over the rows in blocks."""
 
     def __init__(self, loss: PointLoss, forecasts: Array, targets: Array, kept: tuple[int, ...]) -> None:
         self._loss, self._forecasts, self._targets = loss, forecasts, targets
         n = forecasts.shape[1] // loss.depth
-        #: The columns of each part of the loss, a level each; None for all there are.
+        # Columns of each quantile level; None for all columns.
         whole = len(kept) == n and loss.depth == 1
         self._kept = [None if whole else [q * n + i for i in kept] for q in range(loss.depth)]
         self.passes = max(2, int(min(PASSES, CELLS / max(1, forecasts.size))))
@@ -129,7 +129,7 @@ class _Evaluation:
 
 
 def _descend(evaluate: _Evaluation, n: int) -> tuple[float, float, Array]:
-    """(value reached, proved lower bound, weights)."""
+    """Return (value reached, proved lower bound, weights)."""
     from scipy.optimize import linprog
 
     best_q = np.full(n, 1.0 / n)
@@ -150,7 +150,7 @@ def _descend(evaluate: _Evaluation, n: int) -> tuple[float, float, Array]:
             break
         target = np.clip(solved.x[:n], 0.0, None)
         target /= target.sum()
-        # Any mixture of planes lies below f, and is least at a corner: a proof that no tolerance can spoil.
+        # A mixture of planes lies below f and is smallest at a corner: a proof that does not depend on tolerances.
         mixture = np.clip(-solved.ineqlin.marginals, 0.0, None)
         if mixture.sum() > 0.0:
             mixture /= mixture.sum()

@@ -1,8 +1,8 @@
-"""Long tables: many series below each other, with columns that name the series and the times.
+"""Long tables: many series in one table, with columns that identify the series and the times.
 
-Rows of a series are answered in the order of their times, whatever their order in the table is. The target of a row is
-known `horizon` rows of its series later; or, with a column of issue times (`cutoff`), before the first row of its
-series whose issue time has reached the row's own time.
+Rows of a series are answered in the order of their times. The target of a row becomes available `horizon` rows of its
+series later; with a column of issue times (`cutoff`), it becomes available before the first row of its series that was
+issued at or after the target time.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Whole = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class LongTable:
-    """Rows series by series: row k of it is row `order[k]` of the table; series s is starts[s] .. starts[s+1] - 1."""
+    """Rows sorted by series: row k is row `order[k]` of the table, series s starts at row starts[s]."""
 
     by: tuple[str, ...]
     experts: tuple[str, ...]
@@ -35,29 +35,29 @@ class LongTable:
     starts: Whole = field(hash=False)
     forecasts: Array = field(hash=False)
     targets: Array = field(hash=False)
-    #: The row before which each target is known.
+    #: Row before which each target is known.
     known: Whole = field(hash=False)
-    #: When each row was issued, and when its target is known, in the order of time: of all series together.
+    #: Issue time of each row, and time of its target, comparable between series.
     issued: Array = field(hash=False)
     due: Array = field(hash=False)
-    #: Columns that the rows were sorted by; empty if every series was in order.
+    #: Columns that the rows were sorted by; empty if they were in order.
     sorted_by: tuple[str, ...] = ()
 
     @property
     def series(self) -> int:
-        """How many series there are."""
+        """Number of series."""
         return len(self.starts) - 1
 
     def name(self, series: int) -> str:
-        """A series, in words."""
+        """Return the name of a series."""
         return " / ".join(str(value) for value in self.keys[series])
 
     def of(self, row: int) -> int:
-        """The series of a row."""
+        """Return the series of a row."""
         return int(np.searchsorted(self.starts, row, side="right")) - 1
 
     def place(self, row: int) -> str:
-        """A row, for a message: its number in the table, and its series."""
+        """Return the place of a row in error messages."""
         return f"row {int(self.order[row]) + 1} (series {clipped(self.name(self.of(row)))})"
 
 
@@ -110,16 +110,14 @@ def long_table(
         early = np.flatnonzero(known <= rows)
         if len(early):
             row = int(early[0])
-            raise BadTable(
-                f"the table, {found.place(row)}: the time of a row must be after it was issued ({issued!r}); it is not"
-            )
+            raise BadTable(f"the table, {found.place(row)}: the time must be later than the issue time ({issued!r})")
         object.__setattr__(found, "known", known)
         _one_target(found, stamps, time)
     return found
 
 
 def _one_target(table: LongTable, stamps: Array, time: str | None) -> None:
-    """A time that several rows of a series ask for has one target."""
+    """Check that all rows of a series with the same time have the same target."""
     rows = np.flatnonzero(~np.isnan(table.targets))
     series = np.searchsorted(table.starts, rows, side="right")
     place = np.lexsort((stamps[rows], series))
@@ -129,13 +127,13 @@ def _one_target(table: LongTable, stamps: Array, time: str | None) -> None:
     if len(wrong):
         first, again = (int(row) for row in sorted(rows[wrong[0] : wrong[0] + 2]))
         raise BadTable(
-            f"the table, {table.place(again)}: a target must be the same in all rows of its time ({time!r}); got "
+            f"the table, {table.place(again)}: all rows with the same {time!r} must have the same target; got "
             f"{table.targets[again]:g}, and {table.targets[first]:g} in row {int(table.order[first]) + 1}"
         )
 
 
 def _series(columns: Sequence[Any], by: Sequence[str]) -> tuple[Whole, tuple[tuple[Any, ...], ...]]:
-    """A number for each row, and the values of each series, in the order in which they come first."""
+    """Return (code of each row, values of each series), in order of first occurrence."""
     each = [coded(column, name) for column, name in zip(columns, by, strict=True)]
     codes, keys = each[0]
     if len(each) == 1:
@@ -150,8 +148,7 @@ def _series(columns: Sequence[Any], by: Sequence[str]) -> tuple[Whole, tuple[tup
 
 
 def coded(column: Any, name: str, what: str = "the name of a series") -> tuple[Whole, list[Any]]:
-    """A number for each cell, and what the numbers mean, in the order in which they come first; an empty one is
-    refused, by `what` it should be."""
+    """Return (code of each cell, values of the codes), in order of first occurrence; raise BadTable at empty cells."""
     try:
         import pyarrow
 
@@ -169,18 +166,16 @@ def coded(column: Any, name: str, what: str = "the name of a series") -> tuple[W
     wrong = (codes < 0) | np.isin(codes, empty)
     if wrong.any():
         row = int(np.argmax(wrong)) + 1
-        raise BadTable(f"the table, row {row}, column {name!r}: {what} must be given; it is empty")
+        raise BadTable(f"the table, row {row}, column {name!r}: {what} is missing")
     return codes, values
 
 
 def instants(column: Any, name: str) -> Array:
-    """Times as numbers that compare: dates, numbers, or text of either."""
+    """Return times, which are dates, numbers or text, as comparable numbers."""
     values = column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(column)
     if values.dtype.kind in "mM":
         if np.isnat(values).any():
-            raise BadTable(
-                f"the table, row {int(np.argmax(np.isnat(values))) + 1}, column {name!r}: a time must be given"
-            )
+            raise BadTable(f"the table, row {int(np.argmax(np.isnat(values))) + 1}, column {name!r}: a time is missing")
         return values.astype("datetime64[us]").astype(np.int64).astype(np.float64)
     if values.dtype.kind in "fiu":
         return numbers_of(values, name, complete=True)
@@ -195,7 +190,7 @@ def instants(column: Any, name: str) -> Array:
         kinds.add(kind)
         numbers.append(float(value) if kind == "number" else _microseconds(value))
     if len(kinds) > 1:
-        raise BadTable(f"the table, column {name!r}: times must be of one kind; got {' and '.join(sorted(kinds))}")
+        raise BadTable(f"the table, column {name!r}: times must be of the same kind; got {' and '.join(sorted(kinds))}")
     return np.array(numbers)[codes]
 
 
@@ -225,13 +220,13 @@ def _distinct(table: LongTable, timing: Timing, times: Any) -> None:
     extra = f" for one {timing.issued!r}" if timing.issued is not None else ""
     here, before = clipped(cell_text(times, table.order[row])), int(table.order[row - 1]) + 1
     raise BadTable(
-        f"the table, {table.place(row)}, column {timing.time!r}: times of a series must differ{extra}; got {here}, as "
-        f"in row {before}"
+        f"the table, {table.place(row)}, column {timing.time!r}: times of a series must be unique{extra}; got {here}, "
+        f"as in row {before}"
     )
 
 
 def cell_text(column: Any, row: int) -> str:
-    """A cell of a column of times, as text."""
+    """Return a cell of a column of times as text."""
     value = column.iloc[row] if hasattr(column, "iloc") else column[int(row)]
     value = value.as_py() if hasattr(value, "as_py") else value
     if isinstance(value, np.datetime64):

@@ -1,4 +1,4 @@
-"""What a point forecast costs: loss(f, y), convex in the forecast f unless it is capped."""
+"""Losses of point forecasts: loss(f, y), convex in the forecast f unless it is capped."""
 
 from __future__ import annotations
 
@@ -15,66 +15,66 @@ from hannan.validation import Array
 
 @dataclass(frozen=True)
 class PointLoss:
-    """loss(f, y) >= 0; `kernel` is its name in the engine, `parameter` the number that it needs there."""
+    """Loss loss(f, y) >= 0 of a forecast f; `kernel` is its name in the engine."""
 
     kernel: ClassVar[str] = ""
 
     @property
     def parameter(self) -> float:
-        """The number that the engine needs: that of its one field, where it has one."""
+        """Number that the engine needs: the field of the loss, or 0."""
         return next((float(getattr(self, field.name)) for field in fields(self)), 0.0)
 
     @property
     def depth(self) -> int:
-        """How many numbers a forecast is: one, or of quantiles one a level."""
+        """Number of values of a forecast: one, or one per quantile level."""
         return 1
 
     def columns(self, table: Array) -> Array:
-        """Rows of numbers as forecasts of each column: (rows, columns), of quantiles (rows, columns, levels)."""
+        """Return forecasts with shape (rows, columns); for quantiles (rows, columns, levels)."""
         return table
 
     def parts(self) -> tuple[PointLoss, ...]:
-        """The losses of its levels, whose mean it is."""
+        """Return the losses of the quantile levels; this loss is their mean."""
         return (self,)
 
     def price(self) -> Any:
-        """The loss as the engine takes it."""
+        """Return the loss as an object of the engine."""
         from hannan import _engine
 
         return _engine.Price(getattr(_engine.PointLoss, kernel_of(self)), self.parameter, self.cap)
 
     @property
     def cap(self) -> float:
-        """The most that it can be."""
+        """Largest possible value."""
         return float("inf")
 
     @property
     def convex(self) -> bool:
-        """Whether a mixture of forecasts costs at most the mixture of their losses."""
+        """True if the loss of a weighted mean of forecasts is at most the weighted mean of their losses."""
         return True
 
     @property
     def name(self) -> str:
-        """As `point_loss` reads it."""
+        """Name that `point_loss` accepts."""
         name = type(self).__name__.lower()
         return f"{name}:{self.parameter:g}" if fields(self) else name
 
     def value(self, f: Any, y: Any) -> Any:
-        """The loss of forecasts f at targets y."""
+        """Return the loss of forecasts f for targets y."""
         raise NotImplementedError
 
     def slope(self, f: Any, y: Any) -> Any:
-        """A (sub)gradient in f."""
+        """Return a subgradient in f."""
         raise NotImplementedError
 
     def refuse_target(self, y: float) -> str:
-        """Why y cannot be a target; empty when it can."""
+        """Return the reason why y is an invalid target, or an empty string."""
         return ""
 
 
 @dataclass(frozen=True)
 class Absolute(PointLoss):
-    """|f - y|: the best constant forecast is the median.
+    """Absolute loss |f - y|; the best constant forecast is the median.
 
     >>> Absolute().value(3.0, 1.0)
     2.0
@@ -91,7 +91,7 @@ class Absolute(PointLoss):
 
 @dataclass(frozen=True)
 class Squared(PointLoss):
-    """(f - y)^2: the best constant forecast is the mean."""
+    """Squared loss (f - y)^2; the best constant forecast is the mean."""
 
     kernel: ClassVar[str] = "squared"
 
@@ -104,7 +104,7 @@ class Squared(PointLoss):
 
 @dataclass(frozen=True)
 class Pinball(PointLoss):
-    """q (y - f) above the forecast, (1 - q)(f - y) below: the best constant forecast is the q-quantile.
+    """Pinball loss q (y - f) if y > f, else (1 - q)(f - y); the best constant forecast is the q-quantile.
 
     >>> Pinball(0.9).value(np.array([0.0, 1.0]), np.array([1.0, 0.0])).round(6).tolist()
     [0.9, 0.1]
@@ -125,7 +125,7 @@ class Pinball(PointLoss):
 
 @dataclass(frozen=True)
 class Huber(PointLoss):
-    """e^2/2 up to e = |f - y| = width, width (e - width/2) beyond: squares for small errors, sizes for large ones.
+    """Huber loss of e = |f - y|: e^2/2 up to e = width, then width (e - width/2).
 
     >>> Huber(2.0).value(np.array([1.0, 5.0]), 0.0).tolist()
     [0.5, 8.0]
@@ -148,7 +148,7 @@ class Huber(PointLoss):
 
 @dataclass(frozen=True)
 class Log(PointLoss):
-    """-log f at y = 1, -log(1 - f) at y = 0: f is the probability of 1."""
+    """Log loss of a probability f: -log f if y = 1, -log(1 - f) if y = 0."""
 
     kernel: ClassVar[str] = "log"
 
@@ -158,7 +158,7 @@ class Log(PointLoss):
         return np.where((np.asarray(f) < 0.0) | (np.asarray(f) > 1.0), np.nan, loss)[()]
 
     def slope(self, f: Any, y: Any) -> Any:
-        # A forecast of exactly 0 or 1 that is right has a one-sided slope; the tiny number keeps it finite.
+        # A correct forecast of exactly 0 or 1 has a one-sided slope; the tiny number keeps it finite.
         f, tiny = np.asarray(f), 1e-300
         return np.where(np.asarray(y) == 1.0, -1.0 / np.maximum(f, tiny), 1.0 / np.maximum(1.0 - f, tiny))
 
@@ -168,7 +168,7 @@ class Log(PointLoss):
 
 @dataclass(frozen=True)
 class Capped(PointLoss):
-    """min(loss, cap): losses of [0, cap], and no longer convex, so that the guarantee is the played expert's.
+    """Capped loss min(loss, cap). It is not convex, so bounds are about a drawn expert.
 
     >>> float(point_loss("absolute", cap=2.0).value(9.0, 1.0))
     2.0
@@ -204,7 +204,7 @@ class Capped(PointLoss):
 
 
 def kernel_of(loss: PointLoss) -> str:
-    """The name of the loss in the engine, without its cap; empty for one that is not there."""
+    """Return the name of the loss in the engine, without its cap; empty if the engine has no such loss."""
     return loss.loss.kernel if isinstance(loss, Capped) else loss.kernel
 
 
@@ -265,19 +265,19 @@ def _named(spec: Any) -> PointLoss:
 
 
 def losses_of(loss: PointLoss, forecasts: Array, targets: Array) -> Array:
-    """loss(f_ti, y_t) for a table of forecasts: the slow twin of the engine's."""
+    """Return loss(f_ti, y_t) for a table of forecasts: the reference implementation of the engine."""
     table: Array = np.asarray(loss.value(loss.columns(forecasts), targets[:, None]), dtype=np.float64)
     return table
 
 
-#: A row in which nobody speaks.
-ASLEEP = "at least one expert must have a forecast; all are asleep. Remove the row"
+#: Error of a row without forecasts.
+ASLEEP = "all forecasts are missing. Remove the row"
 
 
 def trouble_of(
     loss_range: tuple[float, float], loss: PointLoss, row: Array, target: float, losses: Array
 ) -> tuple[Any, int]:
-    """(None, -1), or what is wrong with a row and with which expert; writes the losses, NaN for sleepers."""
+    """Return (error_code, column), or (None, -1); write the losses, NaN for missing forecasts."""
     from hannan._engine import Trouble
 
     awake = ~np.isnan(row)
@@ -286,7 +286,7 @@ def trouble_of(
         return Trouble.asleep, -1
     if np.isnan(target):
         return None, -1
-    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below, by its column
+    with np.errstate(over="ignore", invalid="ignore"):  # overflow is rejected below, with its column
         losses[awake] = loss.value(row[awake], target)
     bad = awake & ~np.isfinite(losses)
     if bad.any():
@@ -299,7 +299,7 @@ def trouble_of(
 def refusal(
     trouble: Any, column: int, names: Sequence[str], loss: PointLoss, mixer: Any, row: Array | None, target: float
 ) -> str:
-    """What to say of a trouble, after the place where it is; empty where there is none."""
+    """Return the error message that follows the place of a row; empty if there is no error."""
     from hannan._engine import Trouble
 
     if trouble == Trouble.none:
@@ -307,19 +307,19 @@ def refusal(
     assert row is not None
     if trouble == Trouble.extreme:
         return (
-            ": the slope of the loss times the spread of the forecasts must be at most 1e140, or squares overflow; got "
+            ": the slope of the loss times the spread of the forecasts must be at most 1e140 to avoid overflow; got "
             f"forecasts of {np.nanmin(row):g} to {np.nanmax(row):g} at target {target:g}"
         )
     where, f = f", column {names[column]!r}", loss.columns(row[None, :])[0, column]
-    with np.errstate(over="ignore", invalid="ignore"):  # it is for the message alone
+    with np.errstate(over="ignore", invalid="ignore"):  # only for the message
         cost = float(loss.value(f, target))
     told = f"forecast {f:g}" if np.ndim(f) == 0 else f"quantiles of {f.min():g} to {f.max():g}"
     low, high = getattr(mixer.rule, "loss_range", ANY)
     if trouble == Trouble.outside or kernel_of(loss) != "log":
         stated = (low, high) != ANY
-        rule = f"in the stated range {low:g}:{high:g}" if stated else f"at most {high:g}, or squares overflow"
+        rule = f"in the stated range {low:g}:{high:g}" if stated else f"at most {high:g} to avoid overflow"
         return f"{where}: a loss must be {rule}; got {cost:g} ({loss.name}, {told}, target {target:g})"
     return (
         f"{where}: the {loss.name} loss of {told} at "
-        f"target {target:g} must be finite; a probability must be in [0, 1], and not 0 or 1 when it is wrong"
+        f"target {target:g} must be finite; a probability must be in [0, 1], and may be 0 or 1 only if it is correct"
     )

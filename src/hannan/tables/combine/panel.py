@@ -1,4 +1,4 @@
-"""Many series at once: each combined on its own, on all cores, or all rows pooled in the order of time."""
+"""Many series: each combined separately on all cores, or all rows pooled in time order."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from hannan.tables.combine.timing import Block, Events
 from hannan.tables.read.table import BadTable
 from hannan.validation import Array
 
-#: The engine's totals: settled rows, losses of the combination and of the mean, the bounds of the layer above to B, to
-#: B that forgets, to AdaHedge and to the mean, Delta, P.
+#: Number of totals per series: settled rows, losses of the combination and of the mean, bounds of the upper layer over
+#: B, B with forgetting, AdaHedge and the mean, Delta, P.
 TOTALS = 9
-#: Parts of a table that are combined at a time, at least, and seconds between two looks at what is done.
+#: Smallest number of parts of a table, and seconds between updates of the progress bar.
 PARTS, REFRESH = 64, 0.2
 
 
 @dataclass(frozen=True)
 class Played:
-    """Answers in the order of `LongTable`, and of each series weights at the end, sums and what is promised."""
+    """Answers in the order of `LongTable`, and per series the last weights, sums and bounds."""
 
     mixed: Array = field(hash=False)
     weights: Array = field(hash=False)
@@ -46,7 +46,7 @@ class Played:
     bounds: Array | None = field(hash=False)
     to_mean: Array | None = field(hash=False)
     withheld: str = ""
-    #: (series, levels, models): the weights of each level, where levels have their own.
+    #: Weights per level, (series, levels, models), if they are separate.
     by_level: Array | None = field(default=None, hash=False)
 
 
@@ -112,12 +112,12 @@ def _promised(parts: Array, totals: Array, name: str, convex: bool) -> tuple[Arr
         own = totals[:, 5] + 2.0 * totals[:, 7]
         return np.minimum(totals[:, 3:4] + parts, own[:, None]), totals[:, 6], ""
     if name == "b":
-        return parts, None, "rule B alone has a bound to columns and their combinations"
+        return parts, None, "rule B has bounds over columns and fixed weights only"
     return None, None, f"no bound is proved for the rule {name}"
 
 
 def _per_level(table: LongTable, loss: QuantileLoss, rule: Rule, prior: Array | None, work: Work) -> Played:
-    """A rule a level, answers sorted: sums and bounds are means over the levels, but losses are of sorted answers."""
+    """Combine each level separately and sort the answers; sums and bounds are means over the levels."""
     n, parts = len(table.experts), []
     for q, part in enumerate(loss.parts()):
         columns = np.ascontiguousarray(table.forecasts[:, q * n : (q + 1) * n])
@@ -138,21 +138,21 @@ def _per_level(table: LongTable, loss: QuantileLoss, rule: Rule, prior: Array | 
 
 
 def costs_of(table: LongTable, loss: PointLoss, mixed: Array) -> tuple[Array, NDArray[np.bool_]]:
-    """What each answer lost, 0 where there is no target; and who was awake in the rows that have one."""
+    """Return (loss of each answer, 0 without a target; forecasts available in rows with a target)."""
     known = ~np.isnan(table.targets)
-    with np.errstate(over="ignore", invalid="ignore"):  # a row without a target may be as large as it likes
+    with np.errstate(over="ignore", invalid="ignore"):  # rows without a target are not checked
         cost = np.where(known, loss.value(mixed, np.where(known, table.targets, 0.5)), 0.0)
     return cost, ~np.isnan(table.forecasts[:, : len(table.experts)]) & known[:, None]
 
 
 def by_series(table: LongTable, values: Array) -> Array:
-    """Sums over the rows of each series."""
+    """Return sums over the rows of each series."""
     told: Array = np.add.reduceat(values, table.starts[:-1], axis=0)
     return told
 
 
 def refused(table: LongTable, loss: PointLoss, rule: Rule, row: int, trouble: Any, column: int) -> BadTable:
-    """What to say of a row in trouble."""
+    """Return the error of a row."""
     place, f = table.place(row), table.forecasts[row]
     if trouble == _engine.Trouble.asleep:
         return BadTable(f"the table, {place}: {ASLEEP}")
@@ -162,27 +162,29 @@ def refused(table: LongTable, loss: PointLoss, rule: Rule, row: int, trouble: An
     )
 
 
-#: Events between two looks at a bar.
+#: Events between updates of the progress bar.
 STRETCH = 1 << 14
-#: The share of the pool's weights in where a new series starts; the rest is even, so that nothing is lost for good.
+#: Share of the weights of the pool in the initial weights of a series; the rest is even, so no weight is 0.
 SHARE = 0.9
 
 
 @dataclass(frozen=True)
 class Order:
-    """Rows in the order in which they were issued, and what happens: e >= 0 answers the e-th of them, e < 0 settles the
-    ~e-th. What is known at a time comes before the rows that are issued at it, which do not see each other."""
+    """Rows in the order of issue times, and events: e >= 0 answers the e-th row, e < 0 settles the ~e-th.
+
+    Targets known at a time come before the rows issued at that time, which do not see each other's targets.
+    """
 
     rows: Whole = field(hash=False)
     events: Whole = field(hash=False)
     told: Array = field(hash=False)
-    #: When each thing happens, and whether it answers.
+    #: Time of each event, and True if it answers a row.
     when: Array = field(hash=False)
     answers: NDArray[np.bool_] = field(hash=False)
 
     @classmethod
     def of(cls, table: LongTable) -> Order:
-        """Of a long table."""
+        """Return the order of a long table."""
         rows = len(table.order)
         issued, due = _times(table)
         every: Whole = np.arange(rows, dtype=np.int64)
@@ -197,7 +199,7 @@ class Order:
         return cls(row[answers], events, told, when[place], answers)
 
     def before(self, when: Array) -> Whole:
-        """How many things have happened before rows that are issued at these times are answered."""
+        """Return the number of events before rows issued at these times are answered."""
         keys = np.unique(when)
         first = {}
         for key in keys.tolist():
@@ -207,7 +209,7 @@ class Order:
 
 
 def _times(table: LongTable) -> tuple[Array, Array]:
-    """When each row is issued and its target known, as ranks of time: with a horizon h, h times later."""
+    """Return (issue times, times of targets) as ranks; with a horizon h, targets are known h ranks later."""
     apart = table.known - np.arange(len(table.known))
     if np.array_equal(table.issued, table.due):
         ranks = np.unique(table.issued, return_inverse=True)[1].astype(np.float64)
@@ -278,13 +280,13 @@ def pooled(table: LongTable, loss: PointLoss, rule: Rule, prior: Any, work: Work
     columns, goals = loss.columns(table.forecasts), np.where(known, table.targets, 0.5)
     there = ~np.isnan(columns)
     filled = np.where(there, columns, 0.5)
-    with np.errstate(over="ignore", invalid="ignore"):  # a row without a target may be as large as it likes
+    with np.errstate(over="ignore", invalid="ignore"):  # rows without a target are not checked
         losses = np.where(awake, loss.value(filled, goals[:, None]), 0.0)
         means = np.where(there, columns, 0.0).sum(axis=1) / np.maximum(there.sum(axis=1), 1)
         mean = np.where(known, loss.value(means, goals), 0.0)
     told = pool.combiner.mixer.promises()
     bounds, to_mean = None, None
-    # One promise for the whole pool: it stands in the first series, so that sums over the series are right.
+    # The bound is about the whole pool; it is stored in the first series, so sums over series are correct.
     if told.columns is not None:
         bounds = np.zeros((table.series, n))
         bounds[0] = told.columns
@@ -304,8 +306,10 @@ def pooled(table: LongTable, loss: PointLoss, rule: Rule, prior: Any, work: Work
 
 
 def beginnings(table: LongTable, loss: PointLoss, rule: Rule, work: Work) -> Array:
-    """(series, models): the weights that the pool of all series had when the first row of each was answered, from
-    targets known by then, with 1 - SHARE of it even."""
+    """Return initial weights, (series, models): those of the pool before the first row of each series.
+
+    Only targets known by then are used, and a share of 1 - SHARE is even.
+    """
     pool = Pool(table, loss, rule, None)
     first = table.starts[:-1]
     stops = pool.order.before(_times(table)[0][first])
@@ -320,15 +324,15 @@ def beginnings(table: LongTable, loss: PointLoss, rule: Rule, work: Work) -> Arr
     return prior
 
 
-#: The prior that each series takes from the pool of all, as it was when the series began.
+#: Name of the prior that starts each series from the pool of all series.
 POOL = "pool"
 
 
 @dataclass(frozen=True)
 class PanelSums:
-    """What became of a long table: a forecast for each row, in its order, and of each series weights and sums.
+    """Combination of a long table: a forecast per row in the order of the table, and weights and sums per series.
 
-    `bounds` (series, experts) bound loss - loss of a column, `to_mean` loss - loss of the mean; None: withheld.
+    `bounds`, (series, experts), bound the excess loss over each column, `to_mean` over the mean; None: no bound.
     """
 
     table: LongTable = field(repr=False)
@@ -346,15 +350,15 @@ class PanelSums:
     to_mean: Array | None = field(hash=False, repr=False)
     withheld: str = ""
     pooled: bool = False
-    #: The columns of the table that tell a row: series and times.
+    #: Columns with the series and times of the rows.
     labels: dict[str, Any] = field(default_factory=dict, hash=False, repr=False)
-    #: Where each series started, (series, experts); None: evenly.
+    #: Initial weights, (series, experts); None: equal weights.
     started: Array | None = field(default=None, hash=False, repr=False)
-    #: Whether each series started from the pool of all.
+    #: True if each series started from the pool of all series.
     from_pool: bool = False
-    #: Of quantiles: CRPS, coverage and sharpness over all series.
+    #: CRPS, coverage and sharpness over all series, if the forecasts are quantiles.
     quantiles: Quantiled | None = field(default=None, hash=False, repr=False)
-    #: (series, levels, models): the weights of each level, where levels have their own.
+    #: Weights per level, (series, levels, models), if they are separate.
     by_level: Array | None = field(default=None, hash=False, repr=False)
     #: Columns of quantiles that point forecasts were combined without.
     left_out: tuple[str, ...] = ()
@@ -363,11 +367,11 @@ class PanelSums:
 
     @property
     def experts(self) -> tuple[str, ...]:
-        """The columns of forecasts, or the models whose quantiles they are."""
+        """Columns of forecasts, or models of quantiles."""
         return self.table.experts
 
     def answers(self) -> dict[str, Array]:
-        """The columns of the combination by name: one, or of quantiles one a level."""
+        """Return the columns of the combined forecast by name: one, or one per quantile level."""
         if self.quantiles is None:
             return {"forecast": self.forecast}
         return dict(zip(self.quantiles.grid.written, np.ascontiguousarray(self.forecast.T), strict=True))
@@ -378,14 +382,11 @@ def combine_long(
 ) -> PanelSums:
     """Combine every series of a long table; `prior`: shares of the models, or "pool"; `progress`: show a bar."""
     if not isinstance(rule, Rule):
-        raise ValueError(
-            f"many series are combined by a rule, by its name ({', '.join(names.FORECASTS)}), not by a learner; "
-            f"got {rule!r}"
-        )
+        raise ValueError(f"many series need a named rule ({', '.join(names.FORECASTS)}), not a learner; got {rule!r}")
     shared = None if prior is None or isinstance(prior, str) else shares(prior, table.experts)[None, :]
     no_prior(rule, prior)
     if pool and isinstance(prior, str):
-        raise ValueError("series that are pooled have one beginning: leave out prior 'pool', or pooled")
+        raise ValueError("prior='pool' and pooled exclude each other: pooled series share one set of weights")
     if loss.refuse_target(0.5):
         for t in np.flatnonzero(~np.isnan(table.targets)).tolist():
             reason = loss.refuse_target(float(table.targets[t]))

@@ -1,4 +1,4 @@
-"""What a panel came to: over all series first, then the best and the worst of them; and its files."""
+"""Summary, page and files of a panel: totals over all series, then the best and the worst series."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from hannan.tables.combine.summary import (
 from hannan.tables.combine.timing import Forecast, forecast_of
 from hannan.tables.write import ROWS, Name, RowWriter, made_by
 
-#: Series that are told at each end.
+#: Number of best and of worst series that are listed.
 ENDS = 10
-#: Experts that a terminal names.
+#: Number of models that are printed.
 NAMED = 20
-#: Forecasts that wait for their target, in the JSON and on the page: the last ones of the table.
+#: Number of forecasts without a target in the JSON and on the page.
 TOLD = 100
 
 #: Reason for no bound over a model with missing forecasts.
@@ -45,7 +45,7 @@ MISSING = "some forecasts of models are missing; hn.Combiner has bounds for a si
 
 
 class PanelSummary:
-    """Losses summed over the series, and of each series its loss beside the average's."""
+    """Losses summed over the series, and the loss of each series relative to that of the average."""
 
     def __init__(self, panel: PanelSums) -> None:
         self.panel = panel
@@ -59,7 +59,7 @@ class PanelSummary:
 
     @property
     def typical(self) -> float:
-        """The geometric mean over the series of loss / loss of the average."""
+        """Geometric mean over the series of loss / loss of the average."""
         kept = self.ratio[np.isfinite(self.ratio) & (self.ratio > 0.0)]
         return float(np.exp(np.log(kept).mean())) if len(kept) else float("nan")
 
@@ -100,7 +100,7 @@ class PanelSummary:
         panel, table = self.panel, self.panel.table
         rows = [("series", f"{table.series}, by {', '.join(table.by)}"), ("models", self._experts())]
         if panel.left_out:
-            rows.append(("left out", left_out(panel.left_out)))
+            rows.append(("ignored", left_out(panel.left_out)))
         rows.append(("rows", self._state()))
         rows += [("forecast", f"{one.text}  for {series}, {one.name}") for series, one in self.forecasts[-SHOWN:]]
         rows += [("loss", panel.loss.name), ("rule", panel.learner)]
@@ -149,7 +149,7 @@ class PanelSummary:
         return f"{figure(self.typical)} of the average's loss (geometric mean); {self._won()}"
 
     def _experts(self) -> str:
-        """How many columns, or models, are combined, and the first of them: one that is none is seen."""
+        """Return the number of models and the first of their names."""
         names = self.panel.experts
         few = ", ".join(clipped(name, 40) for name in names[:NAMED])
         return f"{len(names)}: {few}" + (", ..." if len(names) > NAMED else "")
@@ -163,7 +163,7 @@ class PanelSummary:
         )
 
     def comparisons(self) -> list[tuple[str, float, float | None, str]]:
-        """(whom, loss more than theirs, its bound, why none), summed over the series."""
+        """Return (whom, excess loss over it, its bound or None, reason for None), summed over the series."""
         panel = self.panel
         mean = None if panel.to_mean is None else float(panel.to_mean.sum())
         rows = [("the mean", self.total - self.mean, mean, panel.withheld)]
@@ -177,12 +177,12 @@ class PanelSummary:
         return rows
 
     def ends(self) -> list[int]:
-        """The series, the best first; of very many those at both ends."""
+        """Return the series, best first; of very many, the best and the worst."""
         order = [int(s) for s in np.argsort(self.ratio, kind="stable") if np.isfinite(self.ratio[s])]
         return order if len(order) <= 2 * ENDS else [*order[:ENDS], *order[-ENDS:]]
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON, in the order of the terminal."""
+        """Return the summary for JSON, in the order of the printed result."""
         panel, table = self.panel, self.panel.table
         return dict(plain({
             "answer": self.headline, "series": table.series, "by": list(table.by), "left_out": list(panel.left_out),
@@ -204,7 +204,7 @@ class PanelSummary:
         }))  # fmt: skip
 
     def one(self, s: int) -> dict[str, Any]:
-        """A series, for JSON and the page."""
+        """Return one series for JSON and the page."""
         panel = self.panel
         best = int(np.argmin(np.where(panel.beside[s] != 0.0, panel.losses[s], np.inf)))
         return {
@@ -234,7 +234,7 @@ class PanelSummary:
         rows = dict(self.rows())
         series = f"{panel.table.series} series by {', '.join(panel.table.by)}"
         lines = [self.title, f"{series}; {self._state()}; loss: {panel.loss.name}; rule: {panel.learner}"]
-        named = ("models", "left out", "weights", "initial weights")
+        named = ("models", "ignored", "weights", "initial weights")
         lines += pairs([(name, rows[name]) for name in named if name in rows])
         if self.forecasts:
             waiting = [("forecast", f"{x.text}  for {series}, {x.name}") for series, x in self.forecasts[-SHOWN:]]

@@ -1,4 +1,4 @@
-"""Frames and files of many series: which column is what, and the panel that comes of it."""
+"""Frames and files of many series: roles of columns, and the resulting panel."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from hannan.tables.learner import for_forecasts
 from hannan.tables.read.frames import columns_of
 from hannan.tables.read.table import BadTable, one_role, shown
 
-#: Names that frames of statsforecast and mlforecast have: of the times, and of when a row was issued.
+#: Columns of times and of issue times in frames of statsforecast and mlforecast.
 TIME, ISSUED = "ds", "cutoff"
 
 
 @dataclass(frozen=True, repr=False)
 class Panel(PanelSums, Result):
-    """What `hn.combine` makes of a long table."""
+    """Result of `hn.combine` with `by`: a forecast per row, and weights and losses per series."""
 
     @cached_property
     def summary(self) -> PanelSummary:
-        """What it came to, over all series."""
+        """Summary over all series."""
         return PanelSummary(self)
 
     def __str__(self) -> str:
@@ -42,15 +42,26 @@ class Panel(PanelSums, Result):
     __repr__ = __str__
 
     def shown(self) -> Shown:
-        """What it came to."""
+        """Return the summary for terminals and notebooks."""
         return self.summary.shown()
 
     def to_dict(self) -> dict[str, Any]:
-        """What it came to, as JSON knows it; the rows are in `to_frame()`."""
+        """Return the summary as a dict for JSON; `to_frame` has the rows."""
         return self.summary.as_dict()
 
     def prior(self, share: float = SHARE) -> dict[str, float]:
-        """The mean of the weights at the end, with 1 - share of it even: where new series may start (`prior=`)."""
+        """Return initial weights for new series (`prior=`): the mean of the last weights, with 1 - share of it even.
+
+        Parameters
+        ----------
+        share : float
+            Share of the learned weights, in [0, 1).
+
+        Returns
+        -------
+        dict
+            Weight per model.
+        """
         even = (1.0 - validation.between(share, 0.0, 1.0, "share", "[)")) / len(self.experts)
         mean = self.weights.mean(axis=0).tolist()
         return {name: share * w + even for name, w in zip(self.experts, mean, strict=True)}
@@ -64,11 +75,11 @@ class Panel(PanelSums, Result):
         return frame_of({**self.labels, **self.answers()}, self.library)
 
     def weights_frame(self) -> Any:
-        """Return the weights at the end: the series, model_id, weight; with weights per level, quantile too."""
+        """Return the last weights with the columns of the series, model_id and weight (and quantile, if separate)."""
         return frame_of(weights_long(self), self.library)
 
     def save(self, folder: str | os.PathLike[str], parquet: bool = False) -> Path:
-        """combined and weights (CSV, or Parquet), summary.json and index.html, all or nothing."""
+        """Write combined and weights (CSV or Parquet), summary.json and index.html atomically."""
         return save(self, self.summary, Path(folder), parquet)
 
 
@@ -81,7 +92,7 @@ def panel_of(
     """
     experts, time, issued = task.columns, task.timing.time, task.timing.issued
     if not isinstance(target, str):
-        raise BadTable(f"the target of a long table must be one of its columns; got {validation.brief(target)}")
+        raise BadTable(f"target must be a column of the long table; got {validation.brief(target)}")
     if hasattr(frame, "reset_index") and any(n in frame.index.names and n not in frame.columns for n in by):
         frame = frame.reset_index()  # earlier releases of statsforecast have the series in the index
     needed = [*by, target, *(name for name in (time, issued) if name), *(experts or ())]
@@ -94,7 +105,7 @@ def panel_of(
     time = TIME if time is None and TIME in columns and TIME not in taken else time
     issued = ISSUED if issued is None and ISSUED in columns and ISSUED not in taken and time is not None else issued
     if issued is not None and time is None:
-        raise BadTable("a table with issue times must have a column of times (time=, --time); got none")
+        raise BadTable("a table with issue times needs a column of times; pass time= (--time)")
     timing = replace(task.timing, time=time, issued=issued)
     ahead = timing.ahead
     chosen = experts if experts is not None else tuple(n for n in columns if n not in (*by, target, time, issued))
@@ -117,11 +128,10 @@ def panel_of(
     rule = for_forecasts(task.learner, len(table.experts), cost, task.loss_range, None)
     if task.learner is None and not isinstance(rule, Rule):
         raise ValueError(
-            f"many series are combined by a rule: with a cap (cap=, --cap) it must be named (learner=, --learner), one "
-            f"of {', '.join(FORECASTS)}; got none"
+            f"many series with a cap need a named rule; pass learner= (--learner), one of {', '.join(FORECASTS)}"
         )
     if isinstance(task.prior, str) and task.prior != POOL:
-        raise ValueError(f"prior must be shares of the columns, or {POOL!r}; got {task.prior!r}")
+        raise ValueError(f"prior must be weights of the columns or {POOL!r}; got {task.prior!r}")
     sums = combine_long(table, cost, rule, task.prior, pooled, progress=progress)
     if grid is not None:
         sums = replace(sums, quantiles=quantiled_long(sums, grid, crossed))
@@ -134,14 +144,14 @@ def read_columns(
     path: Path, texts: Sequence[str], delimiter: str = ",", needs: Sequence[str] = (),
     numeric: Sequence[str] | None = None, progress: bool = False,
 ) -> dict[str, Any]:  # fmt: skip
-    """Columns of a Parquet or CSV file: `texts` as they stand, and with them the usual columns of times; of the others
-    the `numeric`, by default all."""
+    """Return columns of a Parquet or CSV file: `texts` and the usual columns of times as text, `numeric` (default: all
+    others) as numbers."""
     import numpy as np
 
     from hannan.tables.read.source import open_table
     from hannan.tables.read.table import Columns
 
-    hint = "Name the columns of series with --by, and leave others out with --experts A,B"
+    hint = "Name the columns of series with --by, and choose columns of forecasts with --experts A,B"
     usual = [name for name in (TIME, ISSUED) if name not in (*texts, *needs) and name in _header(path, delimiter)]
     texts = [*texts, *usual]
     table = open_table(
@@ -163,7 +173,7 @@ def read_columns(
 
 
 def _header(path: Path, delimiter: str) -> list[str]:
-    """The names of the columns of a file, before it is read."""
+    """Return the names of the columns of a file before reading it."""
     import csv
 
     with contextlib.suppress(ImportError, OSError, ValueError):
@@ -174,4 +184,4 @@ def _header(path: Path, delimiter: str) -> list[str]:
         with path.open(encoding="utf-8-sig", newline="") as opened:
             return next(csv.reader(opened, delimiter=delimiter), [])
     except (OSError, UnicodeDecodeError, csv.Error, TypeError):
-        return []  # whoever opens it next says why
+        return []  # opening the file raises the error

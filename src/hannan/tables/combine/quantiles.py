@@ -1,4 +1,4 @@
-"""Quantiles by the names of their columns: of which model, at which level; and rows of them, level by level."""
+"""Quantile forecasts: names of their columns, grids of models and levels, and their loss."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from hannan.tables.combine.losses import Pinball, PointLoss, canonical, point_lo
 from hannan.tables.read.table import BadTable, clipped, shown
 from hannan.validation import Array, meant
 
-#: As statsforecast, mlforecast and neuralforecast name them: lo-90 is the quantile .05, hi-90 is .95.
+#: Names of statsforecast, mlforecast and neuralforecast: lo-90 is the quantile .05, hi-90 is .95.
 STANDARD = "{model}-lo-{lo}, {model}-hi-{hi}, {model}-q-{quantile}, {model}-median"
-#: The level of a column, by the field of its pattern: a quantile, percents of it, or the end of a central interval.
+#: Level of a column by the field of its pattern: a quantile, a percentage, or an end of a central interval.
 FIELDS: dict[str, Callable[[float], float]] = {
     "quantile": lambda x: x,
     "percent": lambda x: x / 100.0,
     "lo": lambda x: (100.0 - x) / 200.0,
     "hi": lambda x: (100.0 + x) / 200.0,
 }
-#: What a column of the combination is called in the place of the model.
+#: Name that replaces the model in columns of the combination.
 COMBINED = "forecast"
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Models and ascending levels that all of them have; rows are taken level by level.
+    """Models with the same ascending levels; rows are arranged level by level.
 
     >>> grid = grid_of(["a-lo-80", "b-lo-80", "a-hi-80", "b-hi-80"], None)
     >>> grid.models, grid.levels, grid.written
@@ -39,20 +39,20 @@ class Grid:
 
     models: tuple[str, ...]
     levels: tuple[float, ...]
-    #: The columns, level by level, and where each stands among those given.
+    #: Columns level by level, and their positions in the table.
     columns: tuple[str, ...]
     places: NDArray[np.int64] = field(hash=False, compare=False, repr=False)
-    #: What the columns of the combination are called.
+    #: Names of the columns of the combination.
     written: tuple[str, ...]
-    #: Columns of point forecasts of the same models, which are no quantiles.
+    #: Columns of point forecasts of the same models, which are ignored.
     left: tuple[str, ...] = ()
-    #: Whether quantiles of a model that cross in a row are sorted there, rather than refused.
+    #: True if crossing quantiles of a model are sorted instead of rejected.
     sorts: bool = False
 
     def take(self, forecasts: Array, place: Callable[[int], str]) -> tuple[Array, int]:
-        """(rows, levels x models) of a table in the order of its columns, and in how many places quantiles were sorted.
+        """Return (forecasts level by level, number of places in which quantiles were sorted).
 
-        A model with some of its quantiles in a row, or whose quantiles cross there, is refused by its `place`.
+        Raises BadTable if a model has only some of its quantiles in a row, or if its quantiles cross there.
         """
         table: Array = np.ascontiguousarray(np.asarray(forecasts, dtype=np.float64)[:, self.places])
         cube = table.reshape(len(table), len(self.levels), len(self.models))
@@ -62,8 +62,8 @@ class Grid:
             row, i = (int(k) for k in np.argwhere(torn)[0])
             name = self.columns[int(np.argmax(missing[row, :, i])) * len(self.models) + i]
             raise BadTable(
-                f"{place(row)}: a model must have all of its quantiles in a row, or none; {clipped(self.models[i])} "
-                f"has no number in {clipped(name)}"
+                f"{place(row)}: {clipped(self.models[i])} needs all of its quantiles in a row, or none; column "
+                f"{clipped(name)} is missing"
             )
         crossed = (cube[:, 1:] < cube[:, :-1]).any(axis=1)
         if crossed.any() and not self.sorts:
@@ -71,8 +71,8 @@ class Grid:
             q = int(np.argmax(np.diff(cube[row, :, i]) < 0.0))
             low, high = (self.columns[k * len(self.models) + i] for k in (q, q + 1))
             raise BadTable(
-                f"{place(row)}: quantiles of a model must not fall from level to level; got {cube[row, q, i]:g} in "
-                f"{clipped(low)} and {cube[row, q + 1, i]:g} in {clipped(high)} (crossing 'sort' sorts them)"
+                f"{place(row)}: quantiles of a model must not decrease from level to level; got {cube[row, q, i]:g} in "
+                f"{clipped(low)} and {cube[row, q + 1, i]:g} in {clipped(high)} (crossing='sort' sorts them)"
             )
         if crossed.any():
             cube.sort(axis=1)
@@ -80,10 +80,10 @@ class Grid:
 
 
 def grid_of(names: Sequence[str], quantiles: Any, plain: bool = True, crossing: str = "refuse") -> Grid | None:
-    """The quantiles among columns, or None where they are point forecasts.
+    """Return the grid of quantile columns, or None for point forecasts.
 
-    `quantiles`: a pattern, or several between commas, such as "{model}_p{percent}"; True for the usual names; False for
-    none; None looks for the usual names where the loss was left as it is (`plain`).
+    `quantiles`: a pattern such as "{model}_p{percent}", or several separated by commas; True for the usual names; False
+    for none; None for the usual names if the loss is the default (`plain`).
     """
     if crossing not in ("refuse", "sort"):
         raise ValueError(f"crossing must be 'refuse' or 'sort'; got {crossing!r}{meant(crossing, ('refuse', 'sort'))}")
@@ -103,7 +103,7 @@ def grid_of(names: Sequence[str], quantiles: Any, plain: bool = True, crossing: 
             raise BadTable(f"the level of a quantile must be in (0, 1); got {level:g} of column {clipped(name)}")
         if level in found.setdefault(model, {}):
             raise BadTable(
-                f"a quantile of a model must be in one column; got {level:g} of {clipped(model)} in "
+                f"each quantile of a model must be in one column; got {level:g} of {clipped(model)} in "
                 f"{clipped(found[model][level])} and {clipped(name)}"
             )
         found[model][level] = name
@@ -111,18 +111,18 @@ def grid_of(names: Sequence[str], quantiles: Any, plain: bool = True, crossing: 
     if not found:
         if usual and quantiles is None:
             return None
-        raise BadTable(f"columns of quantiles must be named {STANDARD if usual else quantiles}; got {shown(names)}")
+        raise BadTable(f"no column of quantiles named {STANDARD if usual else quantiles}; columns are {shown(names)}")
     strange = next((name for name in left if name not in found), None) if usual else next(iter(left), None)
     if strange is not None:
         raise BadTable(
-            f"a column among quantiles must name its model and level; got {clipped(strange)}. Say a pattern "
-            "(quantiles=, --quantiles), or name the columns (experts=, --experts)"
+            f"column {clipped(strange)} is not named as a quantile. Pass a pattern (quantiles=, --quantiles) or choose "
+            "columns (experts=, --experts)"
         )
     levels = sorted({level for each in found.values() for level in each})
     for model, each in found.items():
         lacks = next((level for level in levels if level not in each), None)
         if lacks is not None:
-            raise BadTable(f"every model must have the same levels; {clipped(model)} has none of {lacks:g}")
+            raise BadTable(f"all models must have the same levels; {clipped(model)} has no level {lacks:g}")
     columns = [found[model][level] for level in levels for model in found]
     places = {name: k for k, name in enumerate(names)}
     return Grid(
@@ -154,15 +154,15 @@ def point_columns(names: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
     if len(set(levels.values())) == 1:
         return list(names), ()
     raise BadTable(
-        f"the table must have columns of point forecasts for this loss; got quantiles only, {shown(left)}. Name "
-        "columns to combine them as point forecasts (experts=, --experts)"
+        f"this loss needs columns of point forecasts; got only quantiles, {shown(left)}. Choose columns to combine as "
+        "point forecasts with experts= (--experts)"
     )
 
 
 def left_out(columns: Sequence[str]) -> str:
-    """Return the sentence about columns of quantiles that point forecasts were combined without."""
+    """Return the sentence about columns of quantiles that were ignored."""
     count = f"{len(columns)} column{'s' if len(columns) > 1 else ''} of quantiles"
-    return f"{count}: {shown(columns, 4)}; experts (--experts) names columns to combine as point forecasts"
+    return f"{count}: {shown(columns, 4)}; pass experts= (--experts) to combine them as point forecasts"
 
 
 def _text(quantiles: Any) -> str:
@@ -175,13 +175,13 @@ def _text(quantiles: Any) -> str:
 
 @lru_cache(maxsize=16)
 def _pattern(text: str) -> Callable[[str], tuple[str, float, str] | None]:
-    """A name -> (model, level, what the combination's column is called); a pattern without a level is of the median."""
+    """Return a function: name -> (model, level, column of the combination). Without a level, it is the median."""
     parts = re.split(r"(\{[^{}]*\})", text.strip())
     fields = [part[1:-1] for part in parts[1::2]]
     known = [name for name in fields if name in FIELDS]
     if fields.count("model") != 1 or len(known) > 1 or len(fields) != len(known) + 1:
         raise ValueError(
-            f"a pattern of quantiles must have {{model}} once and at most one of {{quantile}}, {{percent}}, {{lo}} and "
+            f"a quantile pattern must contain {{model}} once and at most one of {{quantile}}, {{percent}}, {{lo}} and "
             f"{{hi}}; got {text.strip()!r}"
         )
     number = r"(?P<level>\d+(?:\.\d+)?|\.\d+)"
@@ -204,9 +204,9 @@ def _pattern(text: str) -> Callable[[str], tuple[str, float, str] | None]:
 
 @dataclass(frozen=True)
 class QuantileLoss(PointLoss):
-    """L(f, y) = mean over the levels q of pinball_q(f_q, y), f on the last axis; twice it is near the CRPS.
+    """Mean of the pinball losses pinball_q(f_q, y) over the levels q; twice the loss approximates the CRPS.
 
-    `apart`: weights for each level on its own, answers sorted; else weights common to all levels.
+    `apart`: separate weights per level, and sorted answers; otherwise common weights.
 
     >>> round(float(QuantileLoss((0.1, 0.9)).value(np.array([0.0, 2.0]), 1.0)), 6)
     0.1
@@ -233,7 +233,7 @@ class QuantileLoss(PointLoss):
         return self.by_level(f, y).mean(axis=-1)
 
     def by_level(self, f: Any, y: Any) -> Array:
-        """The pinball loss of each level."""
+        """Return the pinball loss of each level."""
         q, over = np.array(self.levels), np.asarray(f) - np.asarray(y)[..., None]
         told: Array = np.maximum(-q * over, (1.0 - q) * over)
         return told
@@ -286,9 +286,11 @@ class Pricing:
         grid = grid_of(names, self.quantiles, self.plain, self.crossing)
         if grid is None:
             if self.per_quantile:
-                raise ValueError(f"weights per quantile are for columns of quantiles, {STANDARD}; got {shown(names)}")
+                raise ValueError(f"per_quantile needs columns of quantiles, {STANDARD}; columns are {shown(names)}")
             return point_loss(self.loss, self.cap), None
         if not self.plain:
             what = f"loss {self.loss!r}" if self.cap is None else f"cap {self.cap!r}"
-            raise ValueError(f"quantiles have the pinball losses of their levels, uncapped; got {what}")
+            raise ValueError(
+                f"quantiles are combined under the pinball losses of their levels, without a cap; got {what}"
+            )
         return QuantileLoss(grid.levels, self.per_quantile), grid

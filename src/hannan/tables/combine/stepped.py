@@ -1,4 +1,4 @@
-"""Weights that Python makes, row by row."""
+"""Mixers whose weights are computed in Python, row by row."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hannan.validation import Array
 
 @dataclass
 class OpenRow:
-    """A row that was answered, and what was settled before it was."""
+    """A row that was answered, with the number of rows settled before it."""
 
     forecasts: Array
     weights: Array
@@ -29,7 +29,7 @@ class OpenRow:
 
 
 class Stepped:
-    """Weights that Python makes, row by row; `_weights` and `_learn` say how."""
+    """Mixer whose subclass computes the weights in `_weights` and updates its state in `_learn`."""
 
     draws = False
 
@@ -55,12 +55,12 @@ class Stepped:
         raise NotImplementedError
 
     def weights(self, forecasts: Array) -> Array | None:
-        """Of a row with these forecasts; nothing moves."""
+        """Return the weights of a row with these forecasts; the state is unchanged."""
         awake = ~np.isnan(forecasts)
         return self._weights(awake) if awake.any() else None
 
     def answer(self, row: int, forecasts: Array, weights: Array | None = None) -> float | None:
-        """Open a row; None when everybody sleeps."""
+        """Open a row and return its answer; None if all forecasts are missing."""
         p = self.weights(forecasts)
         if p is None:
             return None
@@ -73,15 +73,15 @@ class Stepped:
         return mixed
 
     def waiting(self, row: int) -> Array | None:
-        """The forecasts of a row that waits."""
+        """Return the forecasts of a row that waits."""
         return self._open[row].forecasts if row in self._open else None
 
     def forget(self, row: int) -> bool:
-        """Close a row whose target never comes."""
+        """Close a row whose target will not arrive."""
         return self._open.pop(row, None) is not None
 
     def settle(self, row: int, target: float) -> tuple[Any, int]:
-        """Close a row with its target: (trouble, column); nothing has moved after a trouble."""
+        """Settle a row and return (error_code, column); the state is unchanged after an error."""
         open_ = self._open[row]
         losses: Array = np.empty(self.n)
         trouble, expert = trouble_of(self._range, self.loss, open_.forecasts, target, losses)
@@ -96,7 +96,7 @@ class Stepped:
         return _engine.Trouble.none, -1
 
     def rows(self, forecasts: Array, targets: Array, mixed: Array, weights: Array) -> tuple[int, Any, int]:
-        """Prompt rows: (rows done, trouble, column)."""
+        """Answer and settle rows immediately; return (rows_done, error_code, column)."""
         for t in range(len(targets)):
             told = self.answer(-1, forecasts[t], weights[t])
             if told is None:
@@ -112,7 +112,7 @@ class Stepped:
     def events(
         self, forecasts: Array, order: NDArray[np.int64], told: Array, first: int, mixed: Array, weights: Array
     ) -> tuple[int, Any, int]:
-        """As the engine's: e >= 0 answers row e of the table, number first + e; e < 0 settles number ~e."""
+        """Process events: e >= 0 answers row e of the table with number first + e, and e < 0 settles number ~e."""
         drawn: NDArray[np.int64] = np.full(len(forecasts), -1, dtype=np.int64)
         for k, e in enumerate(order.tolist()):
             if e >= 0:
@@ -130,11 +130,11 @@ class Stepped:
         return len(order), _engine.Trouble.none, -1
 
     def promises(self) -> Promises:
-        """What may be said now."""
+        """Return the guarantees at this time."""
         return guarantees.withheld("no bound is known for a user-defined rule", self)
 
     def moment(self, weights: Array) -> Moment:
-        """What may be said of now later."""
+        """Return a record of this time, for later evaluation."""
         told = self.promises()
         return Moment(self._now(), lambda: told, None, weights)
 
@@ -142,7 +142,7 @@ class Stepped:
         return PlayerSums(np.append(self._sums.numbers(), self.mean_loss), self.n)
 
     def certificate(self) -> Certificate | None:
-        """None, but of a player."""
+        """Return None; only a player has a certificate."""
         return None
 
 
@@ -150,7 +150,7 @@ _NOWHERE: NDArray[np.int64] = np.empty(0, dtype=np.int64)
 
 
 class PlayedBy(Stepped):
-    """A learner at play: experts, of whom one is drawn too, and whose certificate is about <p, l>."""
+    """Mixer of a learner of experts; it also draws an expert, and its certificate is about <p, l>."""
 
     draws = True
 
@@ -170,7 +170,7 @@ class PlayedBy(Stepped):
         self.largest_delay = max(self.largest_delay, delay)
 
     def answer(self, row: int, forecasts: Array, weights: Array | None = None) -> float | None:
-        """Open a row; `played` has the expert drawn."""
+        """Open a row; `played` contains the expert drawn."""
         told, p, self.played = np.empty(1), np.empty((1, self.n)), np.empty(1, dtype=np.int64)
         nothing, table = np.full(1, np.nan), np.ascontiguousarray(forecasts[None, :])
         cost = self.loss.price()
@@ -186,18 +186,18 @@ class PlayedBy(Stepped):
         return float(told[0])
 
     def rows(self, forecasts: Array, targets: Array, mixed: Array, weights: Array) -> tuple[int, Any, int]:
-        """Prompt rows, compiled; `played` has the experts drawn."""
+        """Answer and settle rows immediately in the engine; `played` contains the experts drawn."""
         return self._rows(forecasts, targets, mixed, weights, _NOWHERE)[:3]
 
     @property
     def notes(self) -> bool:
-        """Whether `noted` is there: AdaHedge's bound is a function of a few sums, which the engine notes on its way."""
+        """True for AdaHedge: the engine records the few sums that its bound depends on."""
         return isinstance(self.player, AdaHedgePlayer)
 
     def noted(
         self, forecasts: Array, targets: Array, mixed: Array, weights: Array, points: NDArray[np.int64]
     ) -> tuple[int, Any, int, list[AdaHedgeMoment]]:
-        """The same, and the moments after so many of the rows, as far as they were done."""
+        """As `rows`, with the moments after the given numbers of rows."""
         done, trouble, expert, notes = self._rows(forecasts, targets, mixed, weights, points)
         reached = points[: int(np.searchsorted(points, done, side="right"))]
         return done, trouble, expert, self._moments(notes[: len(reached)], weights[reached - 1])
@@ -216,14 +216,14 @@ class PlayedBy(Stepped):
     def events(
         self, forecasts: Array, order: NDArray[np.int64], told: Array, first: int, mixed: Array, weights: Array
     ) -> tuple[int, Any, int]:
-        """The same, compiled; rows that were open before go along."""
+        """Process events in the engine, with the rows that were open before."""
         return self._events(forecasts, order, told, first, mixed, weights, _NOWHERE)[:3]
 
     def noted_events(
         self, forecasts: Array, order: NDArray[np.int64], told: Array, first: int, mixed: Array, weights: Array,
         points: NDArray[np.int64], answered: NDArray[np.int64],
     ) -> tuple[int, Any, int, list[AdaHedgeMoment]]:  # fmt: skip
-        """The same, and the moments after so many events; `answered`: the row that was answered last by then."""
+        """As `events`, with the moments after the given numbers of events; `answered`: last rows answered then."""
         done, trouble, expert, notes = self._events(forecasts, order, told, first, mixed, weights, points)
         reached = int(np.searchsorted(points, done, side="right"))
         return done, trouble, expert, self._moments(notes[:reached], weights[answered[:reached]])
@@ -262,7 +262,7 @@ class PlayedBy(Stepped):
         return done, trouble, expert, notes
 
     def certificate(self) -> Certificate:
-        """What the player may say of itself; the answer is the mixture, and a seed or a file gives nothing away."""
+        """Return the certificate of the player without remarks on its seed: the answer is a mean, not a draw."""
         told: Certificate = replace(self.player.certificate(), seeded=False, resumed=False)
         return told
 
@@ -282,16 +282,16 @@ class PlayedBy(Stepped):
         )
 
     def _moments(self, notes: Array, weights: Array) -> list[AdaHedgeMoment]:
-        """Of AdaHedge, from notes of the engine: a certificate for each would take longer than the rows."""
+        """Return moments of AdaHedge from records of the engine; certificates would take longer than the rows."""
         return [AdaHedgeMoment(k, notes, weights, self) for k in range(len(notes))]
 
     def promised(self, sums: AdaHedgeSums) -> Promises:
-        """What could be said when these sums were noted."""
+        """Return the guarantees at the time of these sums."""
         bound, withheld = self.player.bound_of(sums.seen(), sums.late)
         return self._promises(sums, self._realised(sums.own, sums.charged), bound, withheld)
 
     def _realised(self, own: float, losses: Array) -> Array:
-        """Of <p, l>, which the mixture never costs more than; a sleeper was charged it."""
+        """Return the regret of <p, l>, which the combination never exceeds; missing forecasts are charged <p, l>."""
         regret: Array = (own - losses) * self.rule.width
         return regret
 

@@ -1,4 +1,4 @@
-"""What a combination came to: losses, the best in hindsight, regret against its bound, in one record."""
+"""Summary of a combination: losses, the best choices in hindsight, and excess losses with their bounds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from hannan.tables.combine.timing import Forecast, Pending
 from hannan.tables.read.table import clipped
 from hannan.validation import Array
 
-#: With more experts than this, only those most ahead of the mixture are told one by one.
+#: With more experts than this, only the best ones are listed.
 TOLD = 2000
 #: Number of waiting rows that are printed.
 SHOWN = 5
@@ -45,7 +45,7 @@ ON_DRAWN = "the loss is not convex: the bound is on playing an expert drawn from
 
 @dataclass(frozen=True)
 class Expert:
-    """One column: the rows it was awake in (and that have a target), its loss there, the mixture's, the weight now."""
+    """One column: rows with its forecast and a target, its loss there, that of the combination, and its weight."""
 
     name: str
     rows: int
@@ -55,13 +55,13 @@ class Expert:
 
     @property
     def regret(self) -> float:
-        """How much better than the mixture it was over its waking rows."""
+        """Excess loss of the combination over the expert, in rows with its forecasts."""
         return self.mix_loss - self.loss
 
 
 @dataclass(frozen=True)
 class Curves:
-    """The course of it at a few hundred rows; per expert only while there are not too many of them."""
+    """Cumulative quantities at a few hundred rows; per expert only if there are at most `CURVES` experts."""
 
     rows: Array = field(hash=False)
     mix: Array = field(hash=False)
@@ -70,18 +70,18 @@ class Curves:
     bound: Array = field(hash=False)
     weights: Array = field(hash=False)
     experts: Array = field(hash=False)
-    #: The mixture's loss in the rows in which each expert was awake.
+    #: Loss of the combination in the rows with a forecast of each expert.
     beside: Array = field(hash=False)
     mean: Array = field(hash=False)
-    #: The best fixed combination in hindsight, over the same rows; NaN where they were not settled in order.
+    #: Loss of the best fixed weights in hindsight; NaN if targets were late.
     best: Array = field(hash=False)
-    #: The times of the rows, or nothing.
+    #: Times of the rows; empty without times.
     times: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Summary:
-    """The whole of a combination but its rows. Losses are sums over the settled rows."""
+    """Summary of a combination. Losses are sums over the settled rows."""
 
     loss: str
     convex: bool
@@ -91,11 +91,11 @@ class Summary:
     waiting: int
     late: int
     mix_loss: float
-    #: The sum of <p, l>, where an expert is drawn too.
+    #: Sum of <p, l>, if an expert is drawn.
     own_loss: float | None
     mean_loss: float
     median_loss: float
-    #: How many experts there are; `experts` has all of them, or of very many the best.
+    #: Number of experts; `experts` lists all of them, or the best of very many.
     n: int
     experts: tuple[Expert, ...]
     names: tuple[str, ...] = field(repr=False)
@@ -104,42 +104,45 @@ class Summary:
     own_regret: float
     oracle: Oracle
     promises: Promises = field(repr=False)
-    #: Of a learner at play; a rule has its promises alone.
+    #: Certificate of a learner; None for a rule.
     certificate: Certificate | None
     curves: Curves = field(repr=False)
-    #: The last rows that wait for their target.
+    #: The last rows that wait for their targets.
     forecasts: tuple[Forecast, ...] = ()
-    #: Of quantiles: CRPS, coverage, sharpness, and the fan.
+    #: CRPS, coverage, sharpness and fan, if the forecasts are quantiles.
     quantiles: Quantiled | None = field(default=None, repr=False)
-    #: Columns of quantiles that point forecasts were combined without.
+    #: Columns of quantiles that were ignored.
     left_out: tuple[str, ...] = ()
 
     @property
     def best(self) -> Expert | None:
-        """The expert that was most ahead of the mixture, or least behind; without sleepers, the least loss."""
+        """Expert with the largest excess loss of the combination; without missing forecasts, the smallest loss."""
         awake = [expert for expert in self.experts if expert.rows]
         return max(awake, key=lambda expert: expert.regret) if awake else None
 
     @property
     def bound(self) -> Bound | None:
-        """Against the best expert: of a learner on the regret of <p, l>, hence of the mixture where the loss is convex;
-        of a rule on `own_regret`, what it is promised about. None where it is withheld."""
+        """Bound on the excess loss over the best expert, or None.
+
+        For a learner, it bounds the regret of <p, l>, hence that of the combination if the loss is convex. For a rule,
+        it bounds `own_regret`.
+        """
         if self.certificate is not None:
             return self.certificate.bound
         return None if self.best is None else self.promises.bound(self._place)
 
     @property
     def withheld(self) -> str:
-        """Why there is no bound against the best expert."""
+        """Reason why there is no bound on the excess loss over the best expert."""
         return self.promises.withheld if self.certificate is None else self.certificate.withheld
 
     @property
     def _place(self) -> int:
-        """Where the best expert stands among all."""
+        """Position of the best expert."""
         return self.names.index(self.best.name) if self.best is not None else 0
 
     def better(self, loss: float) -> float | None:
-        """How much less than `loss` the combination lost, in percent; below 0 it lost more; None beside no loss."""
+        """Return by how many percent the loss is smaller than `loss`; negative if larger, None if `loss` is 0."""
         return ahead_of(self.mix_loss, loss)
 
     @property
@@ -155,7 +158,7 @@ class Summary:
         return f"{rival}, {compared(self.mix_loss, self.mean_loss, 'the equal-weight average')}"
 
     def comparisons(self) -> list[tuple[str, float, float | None, str]]:
-        """(whom, loss more than theirs, its bound, why none): the mean, the best column, the best combination."""
+        """Return (whom, excess loss over it, its bound or None, reason for None) in the words of the JSON."""
         told = self.promises
         rows: list[tuple[str, float, float | None, str]] = []
         rows.append(("the mean", told.mean_realised, told.mean, told.mean_withheld))
@@ -175,7 +178,7 @@ class Summary:
         return rows
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the summary for JSON."""
         best, certificate = self.best, self.certificate
         return dict(plain({
             "answer": self.headline,
@@ -223,7 +226,7 @@ class Summary:
 
     @property
     def guarantee(self) -> str:
-        """What the bounds are about."""
+        """Scope of the bounds."""
         if self.certificate is None:
             if self.promises.columns is None:
                 return f"no bound: {self.withheld}"
@@ -234,7 +237,7 @@ class Summary:
         """Return (name, text) pairs: rows, losses, and excess losses with their bounds."""
         rows = [("rows", self._state())]
         if self.left_out:
-            rows.append(("left out", left_out(self.left_out)))
+            rows.append(("ignored", left_out(self.left_out)))
         rows += [("forecast", f"{one.text}  for {one.name}") for one in self.forecasts[-SHOWN:]]
         rows += [("loss", self.loss), ("rule", self.learner)]
         if not self.settled:
@@ -330,7 +333,7 @@ class Summary:
     def __str__(self) -> str:
         rows = dict(self.rows())
         lines = [self.title, f"{rows['rows']}; loss: {self.loss}; rule: {self.learner}"]
-        lines += [f"left out  {rows['left out']}"] if "left out" in rows else []
+        lines += [f"ignored  {rows['ignored']}"] if "ignored" in rows else []
         if self.forecasts:
             lines += ["", *pairs([("forecast", f"{one.text}  for {one.name}") for one in self.forecasts[-SHOWN:]])]
         if not self.settled:
@@ -365,7 +368,7 @@ def only_expert(name: str) -> str:
 
 
 def waits(one: Forecast) -> dict[str, Any]:
-    """A row that waits for its target, for JSON."""
+    """Return a row that waits for its target, for JSON."""
     told: dict[str, Any] = {"row": one.row, "time": one.time, "forecast": one.forecast}
     return {**told, "quantiles": {f"{q:g}": x for q, x in one.quantiles}} if one.quantiles else told
 
@@ -427,7 +430,7 @@ def no_bounds(rows: Sequence[tuple[str, float, float | None, str]]) -> list[str]
 
 
 def ahead_of(own: float, other: float) -> float | None:
-    """By how many percent a loss is less than another's; None where that one lost nothing, and this one did.
+    """Return by how many percent a loss is smaller than another; None if the other is 0 and this one is not.
 
     >>> ahead_of(1.5, 2.0), ahead_of(0.0, 0.0), ahead_of(1.5, 0.0)
     (25.0, 0.0, None)

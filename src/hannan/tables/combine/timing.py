@@ -39,12 +39,12 @@ class Timing:
     ) -> Timing:
         """Return the timing that the options describe; `series` if the table has many series."""
         if target_time is not None and time not in (None, target_time):
-            raise ValueError(f"the times of the targets must be one column; got {time!r} and {target_time!r}")
+            raise ValueError(f"time and target_time must name the same column; got {time!r} and {target_time!r}")
         time = target_time if time is None else time
         if not series and ((issued is not None and time is None) or (target_time is not None and issued is None)):
             raise ValueError(
-                "issued and target_time must be told together: when a row was made, and when its target is known; got "
-                f"issued {issued!r} and target_time {target_time!r}"
+                "issued and target_time are required together: issue times and target times; got "
+                f"issued={issued!r} and target_time={target_time!r}"
             )
         return cls(time, issued, horizon)
 
@@ -53,8 +53,8 @@ class Timing:
         """Number of rows after which a target becomes known."""
         if self.issued is not None and self.horizon != 1:
             raise BadTable(
-                f"a horizon is for tables without issue times; got horizon {self.horizon} and the column "
-                f"{self.issued!r}"
+                f"horizon is for tables without issue times; got horizon={self.horizon} and issue times "
+                f"in {self.issued!r}"
             )
         return validation.count(self.horizon, "horizon")
 
@@ -289,7 +289,7 @@ KEPT = 10_000
 
 
 class Calendar:
-    """Two columns of times: issue times must not go back, and within one of them target times ascend.
+    """Issue times and target times: issue times must not decrease, and target times ascend within an issue time.
 
     >>> calendar = Calendar("made", "day", "the text")
     >>> calendar.rows(["1", "1", "2"], ["2", "3", "3"], [7.0, 8.0, 8.0], 1)
@@ -300,11 +300,11 @@ class Calendar:
         self._names, self._source = (issued, target_time), source
         self._issued, self._targets = Instants(issued, source), Instants(target_time, source)
         self._latest: tuple[Any, Any] | None = None
-        #: Time -> (target, row) of those that later rows may ask for again.
+        # Time -> (target, row); later rows may have the same target time.
         self._told: dict[Any, tuple[float, int]] = {}
 
     def rows(self, issued: Sequence[str], times: Sequence[str], targets: Any, first: int) -> list[tuple[Any, Any]]:
-        """(when a row was issued, when its target is known), row by row."""
+        """Return (issue time, target time) of each row."""
         told = []
         for t in range(len(issued)):
             pair = self._issued.read(issued[t], first + t), self._targets.read(times[t], first + t)
@@ -315,36 +315,36 @@ class Calendar:
         return told
 
     def _once(self, pair: tuple[Any, Any], target: float, row: int) -> None:
-        """A time has one target, however many rows ask for it; of those that are past no row can ask again."""
+        """Check that all rows with the same target time have the same target; forget past times."""
         if len(self._told) > 2 * KEPT:
             self._told = {when: told for when, told in self._told.items() if when > pair[0]}
         before = self._told.setdefault(pair[1], (target, row))
         if before[0] != target:
             raise self._refuse(
-                row, f"a target must be the same in all rows of its time ({self._names[1]!r}); got {target:g}, and "
+                row, f"all rows with the same {self._names[1]!r} must have the same target; got {target:g}, and "
                 f"{before[0]:g} in row {before[1]}",
             )  # fmt: skip
 
     def _check(self, pair: tuple[Any, Any], issued: str, time: str, row: int) -> None:
         if self._issued.kind != self._targets.kind:
             raise self._refuse(
-                row, f"times must be of one kind in {self._names[0]!r} and {self._names[1]!r}; got "
+                row, f"{self._names[0]!r} and {self._names[1]!r} must have times of the same kind; got "
                 f"{clipped(issued)} and {clipped(time)}",
             )  # fmt: skip
         if pair[1] <= pair[0]:
             raise self._refuse(
-                row, f"the time of a target ({self._names[1]!r}) must be after its row was issued ({self._names[0]!r}"
+                row, f"the target time ({self._names[1]!r}) must be later than the issue time ({self._names[0]!r}"
                 f"); got {clipped(time)} and {clipped(issued)}",
             )  # fmt: skip
         if self._latest is not None and pair <= self._latest:
             again = pair == self._latest
             rule = (
-                "a target must be asked for once at an issue time"
+                "target times must be unique within an issue time"
                 if again
-                else "rows must be in the order of issue times"
+                else "rows must be sorted by issue time, then by target time"
             )
             raise self._refuse(
-                row, f"{rule}, and then of target times; got {clipped(issued)} for {clipped(time)} after "
+                row, f"{rule}; got {clipped(issued)} for {clipped(time)} after "
                 f"{self._latest[0]} for {self._latest[1]}",
             )  # fmt: skip
         self._latest = pair
@@ -354,14 +354,14 @@ class Calendar:
 
 
 class Due:
-    """Rows that were answered and whose target is known later: a heap of (when, row, target)."""
+    """Targets that become known later: a heap of (time, row, target)."""
 
     def __init__(self, horizon: int) -> None:
         self._horizon = horizon
         self._heap: list[tuple[Any, int, float]] = []
 
     def events(self, block: Block, rows: slice) -> Events:
-        """As `Block.events`; before row t is answered, what was known by then."""
+        """Return the events of some rows, as `Block.events`; targets known by then come before row t is answered."""
         order: list[int] = []
         told: list[float] = []
         ends: list[int] = []
@@ -384,14 +384,14 @@ class Due:
         return Events(np.array(order, dtype=np.int64), np.array(told), np.array(ends, dtype=np.int64))
 
     def _known_by(self, now: Any) -> list[tuple[int, float]]:
-        """(row, target) of the rows that are due, in their order."""
+        """Return (row, target) of the rows that are due, by row."""
         found = []
         while self._heap and self._heap[0][0] <= now:
             found.append(heappop(self._heap)[1:])
         return sorted(found)
 
     def rest(self) -> list[tuple[int, float]]:
-        """(row, target) of all that are left, in their order; they wait no more."""
+        """Return (row, target) of all remaining targets, by row, and remove them."""
         left = sorted(due[1:] for due in self._heap)
         self._heap.clear()
         return left
@@ -423,7 +423,7 @@ class Pending:
         elif self._calendar is not None:
             block.stamps = self._calendar.rows(chunk.issued, chunk.times, block.target, chunk.first)
         else:  # without times, a row that only supplies a target looks like a row without forecasts
-            block.hint = ", or name a column of times (--time) if it brings an earlier row's target"
+            block.hint = ", or pass a column of times (--time) if it only supplies an earlier target"
         if self._due is not None:
             block.dropped += [block.first + t for t in self._unknown(block)]
         return block
@@ -483,7 +483,7 @@ class Pending:
             block.refuse(row - block.first, refused)
         if other := block.others(waiting):
             t, row = other
-            why = f"{clipped(block.times[t])} was answered in row {row} for other forecasts: leave them empty or equal"
+            why = f"{clipped(block.times[t])} has other forecasts than in row {row}; leave them empty or repeat them"
             block.refuse(t, self._clock.refuse(block.first + t, why))
 
     def _brought(self, stamp: Any, text: str, row: int, target: float) -> int:
@@ -493,7 +493,7 @@ class Pending:
         if open_ is None:
             raise self._clock.out_of_order(text, stamp, row)
         if target != target:
-            raise self._clock.refuse(row, f"{clipped(text)} was answered in row {open_.row}; it comes without a target")
+            raise self._clock.refuse(row, f"{clipped(text)} was answered in row {open_.row} and needs a target here")
         del self._waiting[stamp]
         self.brought.append((open_.row, row, target))
         self.late += 1
