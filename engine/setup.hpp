@@ -105,6 +105,14 @@ struct Setup {
     HN_INLINE bool has_baselines() const {
         return estimator == Estimator::reduced_variance || estimator == Estimator::foreign;
     }
+    /// True if a second stream is used: for perturbed losses, random walks, or coins for losses between 0 and 1.
+    bool own_noise() const {
+        return is(Memory::dropout) || is(Memory::random_walk) || is(Counter::thompson_beta);
+    }
+    /// True if losses are played in their own units, without a range.
+    bool as_they_are() const { return is(Memory::adahedge); }
+    /// True if L estimates the losses of every arm, so that own loss - min L estimates the regret.
+    bool estimates() const { return weighing != Weighing::counter && estimator != Estimator::foreign; }
     HN_INLINE bool tree() const {
         return n >= tree_from && path >= Path::entropy && path <= Path::entropy_times;
     }

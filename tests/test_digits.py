@@ -69,7 +69,7 @@ def played(learner, rounds: int = 40):
     player = learner.start(seed=0)
     for t in range(rounds):
         move = player.act([0, 1, 2, t % 3]) if isinstance(learner, hn.ExpertBandit) else player.act()
-        one = learner.program().setting != "experts"
+        one = learner.setup().setting != "experts"
         player.observe(move, float(0.7123 * LOSSES[t, move.action]) if one else 0.7123 * LOSSES[t])
     return player.certificate(delta=0.05) if learner == hn.exp3_ix(3, 1000) else player.certificate()
 

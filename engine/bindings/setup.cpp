@@ -1,17 +1,17 @@
 // hannan._engine.Setup: a learner as the engine takes it.
 #include "setup.hpp"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <tuple>
+#include <optional>
 #include <variant>
 
 #include "../potentials.hpp"
@@ -89,68 +89,87 @@ Path path_of(const Setup& s) {
     return Path::called;
 }
 
-Description* described(Setting setting, i64 n, i64 actions, std::variant<Smoothing, Memory, Counter> weigher,
-                       const std::vector<double>& parameters,
-                       std::tuple<double, double, double, double> schedule, Estimator estimator,
-                       double estimator_parameter, double low, double high, bool gains, double clip,
-                       double kappa, double rate, double gamma, const std::vector<double>& log_prior,
-                       nb::object law, nb::object table, nb::object estimate) {
+/// The parts of a setup, which the nouns of a learner hand over.
+using Kind = std::variant<Smoothing, Memory, Counter>;
+struct Weigher {
+    Kind kind;
+    std::vector<double> parameters;
+    double gamma;               // the divergence that the level is measured in
+    nb::object call, table;     // of a user-defined smoothing: (L, scale, valued) -> (w, value), or its table
+};
+struct Estimate {
+    Estimator kind = Estimator::importance_weighted;
+    double parameter = 0.0;
+    nb::object call = nb::none();  // of a user-defined estimator
+};
+struct Units {
+    double low, high;
+    bool gains;
+};
+struct Clip {
+    double rho = 0.0, kappa = 0.0, rate = 1.0;
+};
+
+Description* described(Setting setting, i64 n, const Weigher& weigher, const Schedule& schedule,
+                       const Units& units, std::optional<i64> actions, const Estimate& estimate,
+                       const Clip& clip, const std::vector<double>& log_prior) {
     require(n >= 1 && n < (i64(1) << 31), "n must be between 1 and 2^31 - 1");
-    require(actions >= 1 && actions < (i64(1) << 31), "actions must be between 1 and 2^31 - 1");
-    require(parameters.size() <= 4, "parameters must be at most four numbers");
-    require(std::isfinite(low) && std::isfinite(high) && low < high,
+    const i64 all = actions.value_or(n);
+    require(all >= 1 && all < (i64(1) << 31), "actions must be between 1 and 2^31 - 1");
+    require(weigher.parameters.size() <= 4, "parameters must be at most four numbers");
+    require(std::isfinite(units.low) && std::isfinite(units.high) && units.low < units.high,
             "low must be below high, and both must be finite");
     require(log_prior.empty() || i64(log_prior.size()) == n, "prior must have one number per arm");
-    require((estimator == Estimator::foreign) == !estimate.is_none(),
-            "estimate must be a callable if the estimator is foreign, else None");
-    require(estimate.is_none() || setting == Setting::bandit, "a foreign estimator requires a bandit");
+    require((estimate.kind == Estimator::foreign) == !estimate.call.is_none(),
+            "call must be a callable if the estimator is foreign, else None");
+    require(estimate.call.is_none() || setting == Setting::bandit,
+            "a foreign estimator requires a bandit");
     auto d = std::make_unique<Description>();
     Setup& s = d->setup;
     s.setting = setting;
     s.n = n;
-    s.actions = setting == Setting::expert_bandit ? actions : n;
-    if (const auto* smoothing = std::get_if<Smoothing>(&weigher)) {
+    s.actions = setting == Setting::expert_bandit ? all : n;
+    if (const auto* smoothing = std::get_if<Smoothing>(&weigher.kind)) {
         s.smoothing = *smoothing;
-    } else if (const auto* memory = std::get_if<Memory>(&weigher)) {
+    } else if (const auto* memory = std::get_if<Memory>(&weigher.kind)) {
         s.weighing = Weighing::memory;
         s.memory = *memory;
     } else {
         s.weighing = Weighing::counter;
-        s.counter = std::get<Counter>(weigher);
+        s.counter = std::get<Counter>(weigher.kind);
     }
     require(log_prior.empty() || s.is(Smoothing::entropy), "prior requires entropy");
-    require(s.is(Smoothing::foreign) == !law.is_none(),
-            "law must be a callable if the smoothing is foreign, else None");
-    require(s.is(Smoothing::table) == !table.is_none(),
+    require(s.is(Smoothing::foreign) == !weigher.call.is_none(),
+            "call must be a callable if the smoothing is foreign, else None");
+    require(s.is(Smoothing::table) == !weigher.table.is_none(),
             "table must be a LawTable if the smoothing is tabulated, else None");
-    s.estimator = estimator;
-    s.estimator_parameter = estimator_parameter;
-    for (std::size_t k = 0; k < parameters.size(); ++k) s.parameter[k] = parameters[k];
-    std::tie(s.schedule.c, s.schedule.a, s.schedule.b, s.schedule.d) = schedule;
-    s.low = low;
-    s.high = high;
-    s.gains = gains;
-    s.clip = clip;
-    s.kappa = kappa;
-    s.rate = rate;
-    s.gamma = gamma;
-    s.origin = gains ? high : low;
-    s.slope = (gains ? -1.0 : 1.0) / (high - low);
-    if (s.is(Memory::adahedge)) {  // losses of any range, which are not normalized
+    s.estimator = estimate.kind;
+    s.estimator_parameter = estimate.parameter;
+    std::copy(weigher.parameters.begin(), weigher.parameters.end(), s.parameter);
+    s.schedule = schedule;
+    s.low = units.low;
+    s.high = units.high;
+    s.gains = units.gains;
+    s.clip = clip.rho;
+    s.kappa = clip.kappa;
+    s.rate = clip.rate;
+    s.gamma = weigher.gamma;
+    if (s.as_they_are()) {
         s.origin = 0.0;
-        s.slope = gains ? -1.0 : 1.0;
+        s.slope = s.gains ? -1.0 : 1.0;
+    } else {
+        s.origin = s.gains ? s.high : s.low;
+        s.slope = (s.gains ? -1.0 : 1.0) / (s.high - s.low);
     }
     s.path = path_of(s);
     d->prior = log_prior;
     if (!log_prior.empty()) s.log_prior = d->prior.data();
-    d->law = std::move(law);
-    if (s.is(Smoothing::table)) {
-        s.table = &nb::cast<HeldTable&>(table).table;
-        d->table = std::move(table);
-    }
+    d->law = weigher.call;
+    d->table = weigher.table;
+    d->estimate = estimate.call;
+    if (s.is(Smoothing::table)) s.table = &nb::cast<HeldTable&>(d->table).table;
     if (s.is(Smoothing::foreign)) s.foreign = {ask_python, d.get()};
-    d->estimate = std::move(estimate);
-    if (estimator == Estimator::foreign) s.foreign_estimate = {ask_estimator, d.get()};
+    if (s.estimator == Estimator::foreign) s.foreign_estimate = {ask_estimator, d.get()};
     d->grid.resize(std::size_t(potentials().grid_places(s)));
     if (!d->grid.empty()) {
         potentials().make_grid(s, d->grid.data());
@@ -219,12 +238,66 @@ void bind_setup(nb::module_& m) {
         .value("reduced_variance", Estimator::reduced_variance)
         .value("implicit", Estimator::implicit)
         .value("foreign", Estimator::foreign);
+    nb::class_<Weigher>(m, "Weigher", "Smoothing, or learner with a memory, that makes weights of losses.")
+        .def(
+            "__init__",
+            [](Weigher* made, Kind kind, const std::vector<double>& parameters, double gamma,
+               nb::object call, nb::object table) {
+                new (made) Weigher{kind, parameters, gamma, std::move(call), std::move(table)};
+            },
+            "kind"_a, "parameters"_a = std::vector<double>(), "gamma"_a = 1.0, nb::kw_only(),
+            "call"_a = nb::none(), "table"_a = nb::none());
+    nb::class_<Schedule>(m, "Schedule", "scale_t = c sqrt(a + b t + d own).")
+        .def(
+            "__init__",
+            [](Schedule* made, double c, double a, double b, double d) { new (made) Schedule{c, a, b, d}; },
+            "c"_a, "a"_a = 1.0, "b"_a = 0.0, "d"_a = 0.0);
+    nb::class_<Estimate>(m, "Estimate", "Rule that replaces 1/p of the drawn arm.")
+        .def(
+            "__init__",
+            [](Estimate* made, Estimator kind, double parameter, nb::object call) {
+                new (made) Estimate{kind, parameter, std::move(call)};
+            },
+            "kind"_a = Estimator::importance_weighted, "parameter"_a = 0.0, nb::kw_only(),
+            "call"_a = nb::none());
+    nb::class_<Units>(m, "Units", "Range of the losses, or of the gains.")
+        .def(
+            "__init__",
+            [](Units* made, double low, double high, bool gains) { new (made) Units{low, high, gains}; },
+            "low"_a = 0.0, "high"_a = 1.0, "gains"_a = false);
+    nb::class_<Clip>(m, "Clip",
+                     "Threshold rho of clipped advice; if kappa > 0: a = min(1/2, kappa (1 + own)^(-1/3)), "
+                     "eps = 2 a^2/(K - 1), rho = a/(K - 1), scale = rate/eps.")
+        .def(
+            "__init__",
+            [](Clip* made, double rho, double kappa, double rate) { new (made) Clip{rho, kappa, rate}; },
+            "rho"_a = 0.0, "kappa"_a = 0.0, "rate"_a = 1.0);
     nb::class_<Description>(m, "Setup", nb::type_slots(setup_slots),
-                            "A learner as the engine takes it: plain fields, checked.")
-        .def(nb::new_(&described), nb::kw_only(), "setting"_a, "n"_a, "actions"_a, "weigher"_a,
-             "parameters"_a, "schedule"_a, "estimator"_a, "estimator_parameter"_a, "low"_a, "high"_a,
-             "gains"_a, "clip"_a, "kappa"_a, "rate"_a, "gamma"_a, "log_prior"_a, "law"_a.none(),
-             "table"_a.none(), "estimate"_a.none())
+                            "A learner as the engine plays it, assembled from its parts and checked.")
+        .def(nb::new_([](Setting setting, i64 n, const Weigher& weigher, const Schedule& schedule,
+                         const Units& units, std::optional<i64> actions, const Estimate* estimate,
+                         const Clip* clip, const std::vector<double>& log_prior) {
+                 return described(setting, n, weigher, schedule, units, actions,
+                                  estimate ? *estimate : Estimate{}, clip ? *clip : Clip{}, log_prior);
+             }),
+             "setting"_a, "n"_a, "weigher"_a, "schedule"_a, "units"_a, nb::kw_only(), "actions"_a = nb::none(),
+             "estimate"_a = nb::none(), "clip"_a = nb::none(), "log_prior"_a = std::vector<double>())
+        .def_prop_ro("setting",
+                     [](const Description& d) {
+                         constexpr const char* names[] = {"experts", "bandit", "expert_bandit"};
+                         return names[int(d.setup.setting)];
+                     })
+        .def_prop_ro("gamma", [](const Description& d) { return d.setup.gamma; })
+        .def_prop_ro("gains", [](const Description& d) { return d.setup.gains; })
+        .def_prop_ro(
+            "own_noise", [](const Description& d) { return d.setup.own_noise(); },
+            "True if a second stream of random numbers is used.")
+        .def_prop_ro(
+            "as_they_are", [](const Description& d) { return d.setup.as_they_are(); },
+            "True if losses are played in their own units, without a range.")
+        .def_prop_ro(
+            "estimates", [](const Description& d) { return d.setup.estimates(); },
+            "True if own loss - min L estimates the regret.")
         .def_prop_ro("n", [](const Description& d) { return d.setup.n; })
         .def_prop_ro("actions", [](const Description& d) { return d.setup.actions; })
         .def_prop_ro("low", [](const Description& d) { return d.setup.low; })

@@ -48,8 +48,29 @@ Estimator = enum.Enum("Estimator", {
     "importance_weighted": 0, "geometric": 1, "conditional": 2, "reduced_variance": 3, "implicit": 4, "foreign": 5,
 })
 
+class Weigher:
+    def __init__(self, kind: Smoothing | Memory | Counter, parameters: Sequence[float] = [], gamma: float = 1.0, *, call: Any | None = None, table: Any | None = None) -> None: ...
+
+class Schedule:
+    def __init__(self, c: float, a: float = 1.0, b: float = 0.0, d: float = 0.0) -> None: ...
+
+class Estimate:
+    def __init__(self, kind: Estimator = Estimator.importance_weighted, parameter: float = 0.0, *, call: Any | None = None) -> None: ...
+
+class Units:
+    def __init__(self, low: float = 0.0, high: float = 1.0, gains: bool = False) -> None: ...
+
+class Clip:
+    def __init__(self, rho: float = 0.0, kappa: float = 0.0, rate: float = 1.0) -> None: ...
+
 class Setup:
-    def __init__(self, *, setting: Setting, n: int, actions: int, weigher: Smoothing | Memory | Counter, parameters: Sequence[float], schedule: tuple[float, float, float, float], estimator: Estimator, estimator_parameter: float, low: float, high: float, gains: bool, clip: float, kappa: float, rate: float, gamma: float, log_prior: Sequence[float], law: Any | None, table: Any | None, estimate: Any | None) -> None: ...
+    def __init__(self, setting: Setting, n: int, weigher: Weigher, schedule: Schedule, units: Units, *, actions: int | None = None, estimate: Estimate | None = None, clip: Clip | None = None, log_prior: Sequence[float] = []) -> None: ...
+    setting: Read[str]
+    gamma: Read[float]
+    gains: Read[bool]
+    own_noise: Read[bool]
+    as_they_are: Read[bool]
+    estimates: Read[bool]
     n: Read[int]
     actions: Read[int]
     low: Read[float]

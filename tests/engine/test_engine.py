@@ -13,7 +13,7 @@ import pytest
 
 import hannan as hn
 from hannan import _engine
-from hannan.learners.setup import Program
+from hannan.learners.learner import Weigher
 from hannan.learners.tuning import Schedule
 from hannan.mathematics import streams
 from hannan.mathematics.laws.light import Exponential
@@ -114,9 +114,20 @@ def test_uniforms_are_uniform_and_independent():
     assert abs(np.corrcoef(out, other)[0, 1]) < 4.9 / 1024
 
 
+def setup_of(setting, n, smoothing, schedule, loss_range=(0.0, 1.0), estimator=None, estimator_parameter=0.0, **parts):
+    """Return an engine setup, whose parts no learner validates."""
+    if estimator:
+        parts["estimate"] = _engine.Estimate(getattr(_engine.Estimator, estimator), estimator_parameter)
+    return _engine.Setup(
+        getattr(_engine.Setting, setting), n, Weigher(smoothing).part(), _engine.Schedule(*schedule),
+        _engine.Units(*loss_range), **parts,
+    )  # fmt: skip
+
+
 def player_of(setting, n, smoothing, schedule, seed=0, **rest):
-    program = Program(setting, n, smoothing, schedule, **rest)
-    return _engine.Player(program.setup(), streams.words(seed, 0), streams.NO_WORDS, "p", hn.Move)
+    return _engine.Player(
+        setup_of(setting, n, smoothing, schedule, **rest), streams.words(seed, 0), streams.NO_WORDS, "p", hn.Move
+    )
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 10, 16, 17, 64, 65, 100, 256, 257, 1000, 5000])
@@ -219,16 +230,18 @@ def test_smoothings_start_even():
 
 
 def test_what_the_engine_is_told_is_checked():
-    program = Program("bandit", 3, Entropy(), Schedule.constant(2.0))
+    given = ("bandit", 3, Entropy(), Schedule.constant(2.0))
     with pytest.raises(ValueError, match="n must be"):
-        program._replace(n=0).setup()
+        setup_of("bandit", 0, *given[2:])
     with pytest.raises(ValueError, match="low must be below high"):
-        program._replace(loss_range=(1.0, 1.0)).setup()
+        setup_of(*given, loss_range=(1.0, 1.0))
     with pytest.raises(ValueError, match="scale of round 1"):
-        program._replace(schedule=Schedule(0.0)).setup()
+        setup_of(*given[:3], Schedule(0.0))
     with pytest.raises(ValueError, match="prior"):
-        program._replace(log_prior=np.zeros(2)).setup()
-    runs = _engine.Runs(program.setup(), streams.words_of_runs(0, 2))
+        setup_of(*given, log_prior=[0.0, 0.0])
+    with pytest.raises(ValueError, match="call must be a callable"):
+        setup_of(*given, estimate=_engine.Estimate(_engine.Estimator.foreign))
+    runs = _engine.Runs(setup_of(*given), streams.words_of_runs(0, 2))
 
     def play(last=2, losses=9, ends=(), columns=(), **curves):
         arrays = {
@@ -354,7 +367,7 @@ def test_a_byte_of_advice_is_no_index_before_it_was_looked_at():
     advice[31:] = 200
     for clip in (0.0, 0.01):
         learner = hn.ExpertBandit(10, 100, hn.Entropy(), hn.Horizon(50), clip=clip)
-        runs = _engine.Runs(learner.program().setup(), streams.words_of_runs(0, 1))
+        runs = _engine.Runs(learner.setup(), streams.words_of_runs(0, 1))
         curves = _engine.Curves(
             own=np.zeros((1, 1)),
             best=np.zeros((1, 1)),

@@ -25,7 +25,7 @@ def at(learner, counts):
     state["memory"] = memory
     state["numbers"] |= {"settled": total, "taken": total, "round": total, "own": float(sum(s for _, s in counts))}
     state["drawn"] = int(total)
-    player.learner.program()
+    player.learner.setup()
     state["weights"] = _shares(learner, counts)
     state["numbers"]["total"] = 1.0
     player._restore(state)

@@ -148,7 +148,7 @@ def test_a_law_that_fails_once_leaves_the_player_as_it_was(build, monkeypatch):
         w = np.exp((losses.min() - losses) / scale)
         return w / w.sum(), 0.0
 
-    monkeypatch.setattr("hannan.learners.setup.by_gradient", lambda smoothing: weigh)
+    monkeypatch.setattr("hannan.mathematics.potentials.by_gradient", lambda smoothing: weigh)
     schedule = Schedule(2.0, a=1.0, b=1.0)
     monkeypatch.setattr(hn.Fixed, "schedule", lambda *given: schedule)
     learner = build(3, Even(), hn.Fixed(2.0))

@@ -483,7 +483,7 @@ DIAGNOSED = [
 def test_the_level_is_the_largest_divergence_of_a_step(learner):
     """D(p, q)/span of lhat over the steps, q of the losses after a step at the scale before it: by the definitions."""
     player, rng, level = learner.start(3), np.random.default_rng(8), 0.0
-    gamma = learner.program().gamma
+    gamma = learner.setup().gamma
     kind = hn.FTPL if isinstance(learner.smoothing, hn.Law) else hn.FTRL
     for _ in range(80):
         before, phi = player.losses, kind(learner.smoothing, player.state()["numbers"]["scale"])

@@ -17,7 +17,7 @@ import numpy as np
 
 from hannan.games import driver
 from hannan.games.record import Record
-from hannan.games.runners import Request, Runner, program_of
+from hannan.games.runners import Request, Runner, is_stepped, setup_of
 from hannan.saving import once
 from hannan.validation import brief
 
@@ -218,11 +218,10 @@ def setting_of(learner: Any, losses: Any) -> Setting:
     stated = getattr(learner, "setting", None)
     if stated in ("convex", "descent", "decisions"):
         return SETTINGS[stated]
-    program = program_of(learner, losses)
-    if program.stepped:
-        table = SETTINGS.get(program.setting, SETTINGS["stepped"]).table
-        return SETTINGS["stepped"]._replace(table=table)
-    return SETTINGS[program.setting]
+    setting = setup_of(learner, losses).setting
+    if is_stepped(learner):
+        return SETTINGS["stepped"]._replace(table=SETTINGS.get(setting, SETTINGS["stepped"]).table)
+    return SETTINGS[setting]
 
 
 def load(name: str) -> Any:

@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from hannan import validation
 from hannan.games import feeds
 from hannan.games.checkpoints import Checkpoints, Positions
+from hannan.learners.learner import Learner
 from hannan.mathematics import streams
+from hannan.mathematics.bounds import Units
 from hannan.mathematics.laws.light import Exponential
 from hannan.mathematics.regularizers import Entropy, LogBarrier, Tsallis
-from hannan.saving import once
 from hannan.validation import Array
 
 
@@ -157,16 +158,23 @@ class Runner:
         raise NotImplementedError
 
 
-_program = once(lambda learner: learner.program())
-
-
-def program_of(learner: Any, losses: Any) -> Any:
-    """Return the program of a learner of the package, or the attributes that a user-defined learner states."""
-    if hasattr(learner, "program"):
-        return _program(learner)
+def setup_of(learner: Any, losses: Any) -> Any:
+    """Return the setup of a learner of the package, or the attributes that a user-defined learner states."""
+    if isinstance(learner, Learner):
+        return learner.setup()
     from hannan.games.stepped import stated
 
     return stated(learner, losses)
+
+
+def is_stepped(learner: Any) -> bool:
+    """Return True if games step the players of a learner in Python."""
+    return learner.stepped if isinstance(learner, Learner) else True
+
+
+def units_of(setup: Any) -> Units:
+    """Return the units between the user's losses and those that are played."""
+    return Units(0.0, 1.0, setup.gains) if setup.as_they_are else Units.of((setup.low, setup.high), setup.gains)
 
 
 class TableRunner(Runner):
@@ -181,29 +189,30 @@ class TableRunner(Runner):
     checks_advice = False
 
     def __init__(self, learner: Any, losses: Any, request: Request) -> None:
-        self.learner, self.program = learner, program_of(learner, losses)
-        program = self.program
-        advised = program.setting == "expert_bandit"
+        self.learner, self.setup, stepped = learner, setup_of(learner, losses), is_stepped(learner)
+        setup = self.setup
+        advised = setup.setting == "expert_bandit"
         if not advised:
             request.no_advice(learner)
-        if program.setting != "experts" or program.stepped or program.as_they_are:
+        if setup.setting != "experts" or stepped or setup.as_they_are:
             request.not_fictitious(learner)
         self.feed = feed = feeds.feed(
             losses,
-            program.actions if advised else program.n,
+            setup.actions if advised else setup.n,
             request,
-            experts=program.n if advised else 0,
+            experts=setup.n if advised else 0,
             unread=self.checks_advice,
         )
         self.runs, self.everything, self.fictitious = request.runs, request.everything, request.fictitious
-        self.setting, self.total = program.setting, feed.rounds
-        self.most, self.abreast, self.numbers = self._most(), self.runs, float(max(feed.n, program.n))
-        if not program.stepped and program.smoothing in _QUICK:
-            self.guess = QUICKEST if program.smoothing == Entropy() and with_wide_vectors() else QUICK
+        self.setting, self.total = setup.setting, feed.rounds
+        self.most, self.abreast, self.numbers = self._most(), self.runs, float(max(feed.n, setup.n))
+        smoothing = getattr(learner, "smoothing", None)
+        if not stepped and smoothing in _QUICK:
+            self.guess = QUICKEST if smoothing == Entropy() and with_wide_vectors() else QUICK
         if feed.drawn:
-            if not program.low <= 0.0 < 1.0 <= program.high:
+            if not setup.low <= 0.0 < 1.0 <= setup.high:
                 raise ValueError(
-                    f"loss_range must contain 0 and 1 for Bernoulli losses; got [{program.low:g}, {program.high:g}]"
+                    f"loss_range must contain 0 and 1 for Bernoulli losses; got [{setup.low:g}, {setup.high:g}]"
                 )
             feed.coins = streams.words_of_runs(request.seed, self.runs, 1)
         self.marks = Checkpoints(None if feed.blocks is not None else feed.rounds, request.everything)
@@ -268,14 +277,15 @@ class TableRunner(Runner):
         return self.learner
 
     def result(self) -> Result:
-        program, played = self.program, self.feed.taken
+        setup, played = self.setup, self.feed.taken
         at = self.marks.upto(played)
         totals = self.totals()
         curves = {name: curve[: len(totals[name]), : len(at)] for name, curve in self.curves.items()}
         if len(at) == 0 or at[-1] != played:
             at = np.append(at, played)
             curves = {name: np.concatenate([c, totals[name][:, None]], axis=1) for name, c in curves.items()}
-        units, width = program.units, program.units.width
+        units = units_of(setup)
+        width = units.width
         best, least = units.total(totals["best"], played), self.min_estimates()
         expected = (curves["mean"] - curves["best"]) * width if "mean" in curves else None
         if expected is not None and len(expected) == 1:
@@ -308,11 +318,11 @@ class TableRunner(Runner):
         if kind == "failed":
             raise ArithmeticError(f"the smoothing has no solution at {at}, run {outcome.run}")
         if kind == "bad_advice":
-            value, last = block.advice[t * self.program.n + column], self.feed.n - 1
+            value, last = block.advice[t * self.setup.n + column], self.feed.n - 1
             raise ValueError(f"advice must be actions in 0..{last}; got {value} at {at}, expert {column}")
         value = block.losses[block.per_run * outcome.run + block.per_round * t + column]
         where = f"run {outcome.run}, {at}" if self.feed.per_run else at
-        low, high = self.program.low, self.program.high
+        low, high = self.setup.low, self.setup.high
         raise ValueError(
             f"losses must be finite and in [{low:g}, {high:g}]; got {value} at {where}, {self.column} {column}"
         )
@@ -324,18 +334,18 @@ class BanditRunner(TableRunner):
     def start(self, request: Request) -> None:
         from hannan import _engine
 
-        seed, program = request.seed, self.program
-        noise = streams.words_of_runs(seed, self.runs, 2) if program.own_noise else None
+        seed, setup = request.seed, self.setup
+        noise = streams.words_of_runs(seed, self.runs, 2) if setup.own_noise else None
         self.cores, self.hindsight = request.cores, self.comparators()
-        self.states = _engine.Runs(program.setup(), streams.words_of_runs(seed, self.runs), noise)
+        self.states = _engine.Runs(setup, streams.words_of_runs(seed, self.runs), noise)
 
     def comparators(self) -> Any:
         """Return the cumulative losses of all fixed choices."""
         from hannan._engine import Hindsight
 
-        program = self.program
-        experts = program.n if program.setting == "expert_bandit" else 0
-        return Hindsight(self.feed.n, experts, program.low, program.high, program.gains, self.sequences)
+        setup = self.setup
+        experts = setup.n if setup.setting == "expert_bandit" else 0
+        return Hindsight(self.feed.n, experts, setup.low, setup.high, setup.gains, self.sequences)
 
     def _most(self) -> int:
         # Constant means need no memory, however many the rounds are.
@@ -370,7 +380,7 @@ class BanditRunner(TableRunner):
         return {"own": self.states.own(), "best": self.hindsight.best()}
 
     def min_estimates(self) -> Array | None:
-        least: Array | None = self.states.min_losses() if self.program.estimates else None
+        least: Array | None = self.states.min_losses() if self.setup.estimates else None
         return least
 
 
@@ -402,7 +412,7 @@ class ExpertsRunner(TableRunner):
     @property
     def sequences(self) -> int:
         # A learner with noise of its own has another p_t in every run, even if the losses are the same.
-        return self.runs if self.feed.per_run or self.feed.drawn or self.program.own_noise else 1
+        return self.runs if self.feed.per_run or self.feed.drawn or self.setup.own_noise else 1
 
     def start(self, request: Request) -> None:
         from hannan import _engine
@@ -411,10 +421,10 @@ class ExpertsRunner(TableRunner):
         if not apart:
             self.numbers = 1.0 + self.feed.n / self.runs  # each run draws, and has its share of p_t
         self.blocks = [(r, r + 1) for r in range(self.runs)] if apart else split(self.runs, request.cores)
-        noise = streams.words_of_runs(seed, len(self.blocks), 2) if self.program.own_noise else None
+        noise = streams.words_of_runs(seed, len(self.blocks), 2) if self.setup.own_noise else None
         firsts = np.array([first for first, _ in self.blocks])
         words = streams.words_of_runs(seed, self.runs)
-        self.states = _engine.Runs(self.program.setup(), words, noise, firsts, self.fictitious)
+        self.states = _engine.Runs(self.setup, words, noise, firsts, self.fictitious)
         self.curves["mean"] = np.zeros((self.sequences, self.marks.columns))
 
     def jobs(self, block: Any, marks: Any, curves: Any, parts: int) -> list[Job]:
@@ -431,7 +441,7 @@ class ExpertsRunner(TableRunner):
         return {"own": self.states.own(), "mean": self.states.mean()[:rows], "best": best}
 
     def source(self) -> Any:
-        if not self.program.as_they_are:
+        if not self.setup.as_they_are:
             return self.learner
         from hannan.games.stepped import with_range
 

@@ -15,9 +15,10 @@ from hannan import validation
 from hannan.adversaries.adaptive import Past, fresh, name_of
 from hannan.games.checkpoints import spread
 from hannan.games.feeds import Advice
-from hannan.games.runners import BanditRunner, Job, Request, Result, Runner, program_of
+from hannan.games.runners import BanditRunner, Job, Request, Result, Runner, setup_of, units_of
 from hannan.learners.adahedge import AdaHedge
-from hannan.mathematics.bounds import Bound, Units
+from hannan.learners.learner import Learner
+from hannan.mathematics.bounds import Bound
 from hannan.mathematics.divergences import clip
 from hannan.players.identity import run_seed
 from hannan.validation import Array
@@ -56,9 +57,8 @@ def stated(learner: Any, losses: Any) -> Any:
     given = validation.loss_range(getattr(learner, "loss_range", (0.0, 1.0)))
     gains = bool(getattr(learner, "gains", False))
     return SimpleNamespace(
-        setting=getattr(learner, "setting", "stranger"), n=n, actions=getattr(learner, "actions", n), stepped=True,
-        low=given[0], high=given[1], loss_range=given, gains=gains, units=Units.of(given, gains), own_noise=False,
-        as_they_are=False,
+        setting=getattr(learner, "setting", "stranger"), n=n, actions=getattr(learner, "actions", n),
+        low=given[0], high=given[1], gains=gains, own_noise=False, as_they_are=False,
     )  # fmt: skip
 
 
@@ -104,11 +104,11 @@ class SteppedRunner(BanditRunner):
 
     def _play(self, run: int, block: Any, at: list[tuple[int, int]], moves: Any) -> None:
         player, rows = self.players[run], self._rows(run, block)
-        units = self.program.units
+        units = units_of(self.setup)
         advice = block.advice
         if advice is not None:
             mixed = advice.dtype == np.float64
-            advice = advice.reshape(block.rounds, self.program.n, *([self.feed.n] if mixed else []))
+            advice = advice.reshape(block.rounds, self.setup.n, *([self.feed.n] if mixed else []))
         marks = iter(at)
         end, column = next(marks, (0, 0))
         for t in range(block.rounds):
@@ -322,14 +322,14 @@ class VectorTable(Table):
     """Experts and bandits against an adversary: a loss is one number per choice."""
 
     def __init__(self, learner: Any, request: Request) -> None:
-        if not (hasattr(learner, "program") or hasattr(learner, "n")):
+        if not (isinstance(learner, Learner) or hasattr(learner, "n")):
             name = type(learner).__name__
             raise ValueError(f"{name} must have n, the number of its choices, to meet an adversary; got {learner!r}")
         super().__init__(learner, request)
-        self.program = program = program_of(learner, None)
-        self.setting, self.n, self._range = program.setting, int(program.n), 0.0
-        self.low, self.high, self.gains = program.low, program.high, program.gains
-        self.compiled = hasattr(learner, "program")
+        self.setup = setup = setup_of(learner, None)
+        self.setting, self.n, self._range = setup.setting, int(setup.n), 0.0
+        self.low, self.high, self.gains = setup.low, setup.high, setup.gains
+        self.compiled = isinstance(learner, Learner)
         # The distribution of a learner with noise of its own reveals that noise, which its moves do not. A user-defined
         # learner may have such noise unless it states own_noise = False.
         draws = getattr(getattr(learner, "estimator", None), "draws", False)
@@ -346,12 +346,12 @@ class VectorTable(Table):
 
     def admit(self, loss: Any) -> Array:
         row = validation.row(loss, self.n, self.low, self.high)
-        if self.program.as_they_are:
+        if self.setup.as_they_are:
             self._range = max(self._range, float(np.ptp(row)))
         return row
 
     def source(self, players: Sequence[Any], losses: Sequence[Any]) -> Any:
-        return with_range(self.learner, self._range) if self.program.as_they_are else self.learner
+        return with_range(self.learner, self._range) if self.setup.as_they_are else self.learner
 
     def settle(self, player: Any, move: Any, loss: Array) -> float:
         paid = float(loss[self.shown(move)])
@@ -365,8 +365,8 @@ class AdvisedTable(VectorTable):
     def __init__(self, learner: Any, request: Request) -> None:
         advice, rounds = request.advice, request.rounds
         super().__init__(learner, request._replace(advice=None))
-        program = self.program
-        self.n = int(program.actions)
+        setup = self.setup
+        self.n = int(setup.actions)
         if advice is None:
             raise ValueError(
                 "advice is required: actions (rounds, experts) or distributions (rounds, experts, actions)"
@@ -374,9 +374,9 @@ class AdvisedTable(VectorTable):
         values = np.asarray(validation.unmasked(advice, "advice"))
         if values.ndim == 0 or rounds is None or len(values) < rounds:
             raise ValueError(f"advice must have {rounds} rounds; got shape {values.shape}")
-        heard = Advice(int(program.n), self.n, values)
+        heard = Advice(int(setup.n), self.n, values)
         flat, mixed = heard.rows(0, rounds, None)
-        shape = (rounds, int(program.n)) + ((self.n,) if mixed else ())
+        shape = (rounds, int(setup.n)) + ((self.n,) if mixed else ())
         self.advice, self.mixed = flat.reshape(shape), mixed
 
     def act(self, player: Any, t: int) -> Any:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import Any, ClassVar
 
 from hannan import validation
-from hannan.learners.learner import Learner
-from hannan.learners.memory import Weigher
+from hannan.learners.learner import Learner, Weigher
 from hannan.learners.names import FORECASTS
 from hannan.learners.tuning import Order, Schedule, Tuning
 from hannan.mathematics import bounds
@@ -17,9 +16,6 @@ from hannan.mathematics.regularizers import Entropy
 from hannan.players.certificate import MEAN_PLAY, Certificate
 from hannan.players.sleeping import SleepingPlayer
 from hannan.saving.formatting import figure
-
-if TYPE_CHECKING:
-    from hannan.learners.setup import Program
 
 #: Squares of smaller spans could underflow, and with them the sum of variances.
 _LEAST_SPAN = 1e-140
@@ -89,14 +85,11 @@ class AdaHedge(Learner):
     def schedule(self) -> Schedule:
         raise ValueError("the scale of AdaHedge is Delta/ln n, which the losses set: it has no schedule")
 
-    def program(self) -> Program:
-        from hannan.learners.setup import Program
+    def _weigher(self) -> Weigher:
+        return Weigher("adahedge", (1.0 / math.log(self.n) if self.n > 1 else 0.0,))
 
-        per_log_n = 1.0 / math.log(self.n) if self.n > 1 else 0.0
-        weigher = Weigher("adahedge", (per_log_n,))
-        return Program(
-            "experts", self.n, weigher, Schedule.constant(1.0), self.loss_range, self.gains, as_they_are=True
-        )  # fmt: skip
+    def setup(self) -> Any:
+        return self._setup("experts", self.n, Schedule.constant(1.0))
 
     @property
     def _ranged(self) -> bool:

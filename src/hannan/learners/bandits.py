@@ -12,10 +12,9 @@ from hannan.learners.estimators import (
     Estimator,
     ImportanceWeighted,
     ReducedVariance,
-    by_rule,
     check_playable,
 )
-from hannan.learners.learner import Constants, Learner, Proof, name_arms, needed
+from hannan.learners.learner import Constants, Learner, Proof, Weigher, name_arms, needed
 from hannan.learners.tuning import Anytime, Fixed, Horizon, Schedule, Tuning
 from hannan.mathematics import bounds
 from hannan.mathematics import printed as paper
@@ -125,7 +124,6 @@ def bandit(learner: Any, rounds: int) -> list[Proof]:
 
 if TYPE_CHECKING:
     from hannan.learners.learner import Arms
-    from hannan.learners.setup import Program
     from hannan.players.player import BanditPlayer
 
 _THEOREM = "thm:gbpa_bandits, corrected form"
@@ -375,21 +373,11 @@ class Bandit(Learner):
             raise ValueError(f"the paper prints no bound for {self.estimator!r}")
         return paper.bandit(self.smoothing, self.n, rounds, best)
 
-    def program(self) -> Program:
-        from hannan.learners.setup import Program
+    def _weigher(self) -> Weigher:
+        return Weigher(self.smoothing, gamma=self.smoothing.gamma)
 
-        return Program(
-            "bandit",
-            self.n,
-            self.smoothing,
-            self.schedule(),
-            self.loss_range,
-            self.gains,
-            estimator=self.estimator.kernel or by_rule(self.estimator),
-            estimator_parameter=self.estimator.parameter,
-            gamma=self.smoothing.gamma,
-            estimates=bool(self.estimator.kernel),  # nothing is known of the mean of a user-defined estimate
-        )
+    def setup(self) -> Any:
+        return self._setup("bandit", self.n, self.schedule(), estimate=self.estimator.estimate())
 
     def start(self, seed: int | None = None, name: str | None = None) -> BanditPlayer:
         from hannan.players.player import BanditPlayer

@@ -7,7 +7,8 @@ import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hannan import validation
-from hannan.learners.memory import NamedArms, RememberedBanditPlayer, Weigher
+from hannan.learners.learner import Weigher
+from hannan.learners.memory import NamedArms, RememberedBanditPlayer
 from hannan.learners.tuning import Schedule
 from hannan.mathematics.bounds import Bound, Sense, Terms
 from hannan.saving import frozen

@@ -39,7 +39,7 @@ class Drawn(NamedTuple):
 MEMBERS = ("weight", "baselines", "draws", "kernel", "parameter", "weights", "exploration", "bias")
 POSSIBLE = "A user-defined estimator derives from hn.Estimator and defines `weight`, and `baselines` if it has any."
 #: Facts that only a proof in this package may state.
-PROVED = ("weights", "exploration", "bias", "parameter")
+PROVED = ("weights", "exploration", "bias", "parameter", "estimate")
 
 
 @frozen
@@ -93,6 +93,14 @@ class Estimator:
     def baselines(self, drawn: Drawn) -> Array | None:
         """B with lhat = B + (loss - B_action) * weight * e_action; None where B = 0."""
         return None
+
+    def estimate(self) -> Any:
+        """Return the part of the engine's setup: the compiled rule, or the callback of a user-defined one."""
+        from hannan import _engine
+
+        if not self.kernel:
+            return _engine.Estimate(_engine.Estimator.foreign, call=by_rule(self))
+        return _engine.Estimate(getattr(_engine.Estimator, self.kernel), self.parameter)
 
     @property
     def exploration(self) -> float:

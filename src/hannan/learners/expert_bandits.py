@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import Any, ClassVar
 
 from hannan import validation
 from hannan.learners.learner import Learner, Proof, needed
@@ -15,9 +15,6 @@ from hannan.mathematics.divergences import threshold
 from hannan.mathematics.laws.light import Exponential
 from hannan.mathematics.smoothing import Smoothing
 from hannan.players.player import ExpertBanditPlayer
-
-if TYPE_CHECKING:
-    from hannan.learners.setup import Program
 
 _THEOREM = "thm:gbpa_bwe, corrected form"
 _EXPONENTIAL = Exponential()
@@ -129,26 +126,14 @@ class ExpertBandit(Learner):
         clipped = self.clip != 0.0
         return paper.expert_bandit(self.smoothing, self.actions, self.experts, clipped, rounds, best)
 
-    def program(self) -> Program:
-        from hannan.learners.setup import Program
+    def setup(self) -> Any:
+        from hannan import _engine
 
-        schedule = self.schedule()
-        kappa, rate, clip = 0.0, 1.0, self.rho
+        schedule, clip = self.schedule(), _engine.Clip(self.rho)
         if isinstance(schedule, ClippedSchedule):
-            kappa, rate, clip = schedule.kappa, schedule.rate, 0.0
+            clip = _engine.Clip(0.0, schedule.kappa, schedule.rate)
             schedule = Schedule.constant(schedule.scale(1, 0.0))
-        return Program(
-            "expert_bandit",
-            self.experts,
-            self.smoothing,
-            schedule,
-            self.loss_range,
-            self.gains,
-            actions=self.actions,
-            clip=clip,
-            kappa=kappa,
-            rate=rate,
-        )
+        return self._setup("expert_bandit", self.experts, schedule, actions=self.actions, clip=clip)
 
     def start(self, seed: int | None = None, name: str | None = None) -> ExpertBanditPlayer:
         return ExpertBanditPlayer(self, seed, name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from hannan.mathematics.laws.light import Exponential
 from hannan.mathematics.smoothing import Smoothing
 
 if TYPE_CHECKING:
-    from hannan.learners.setup import Program
     from hannan.players.sleeping import SleepingPlayer
 
 _THEOREM = "thm:analysis_experts, corrected form"
@@ -175,12 +174,9 @@ class Experts(Learner):
     def _as_printed(self, rounds: int | None, best: float | None) -> Bound:
         return paper.experts(self.smoothing, self.n, best)
 
-    def program(self) -> Program:
-        from hannan.learners.setup import Program
-
-        prior = None if self.prior is None else np.log(np.array(self.prior))
-        schedule = self.schedule()
-        return Program("experts", self.n, self.smoothing, schedule, self.loss_range, self.gains, log_prior=prior)
+    def setup(self) -> Any:
+        prior = [] if self.prior is None else np.log(np.array(self.prior)).tolist()
+        return self._setup("experts", self.n, self.schedule(), log_prior=prior)
 
     def start(self, seed: int | None = None, name: str | None = None) -> SleepingPlayer:
         from hannan.players.sleeping import SleepingPlayer

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from hannan import validation
-from hannan.learners.memory import NamedArms, Remembered, Weigher
+from hannan.learners.learner import Weigher
+from hannan.learners.memory import NamedArms, Remembered
 from hannan.learners.tuning import Schedule
 from hannan.mathematics.bounds import Against, Bound, Proved, Sense, Terms, Withheld
 from hannan.saving import frozen

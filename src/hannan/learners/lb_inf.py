@@ -6,7 +6,8 @@ from math import e, log, sqrt
 from typing import TYPE_CHECKING, ClassVar
 
 from hannan import validation
-from hannan.learners.memory import NamedArms, Weigher
+from hannan.learners.learner import Weigher
+from hannan.learners.memory import NamedArms
 from hannan.mathematics.bounds import Proved, Sense, Terms
 from hannan.saving import frozen
 

@@ -82,8 +82,8 @@ class NotPrivate:
 
     def privacy(self, *_: Any, **__: Any) -> NoReturn:
         """Withheld: no two-sided statement over rounds is proved; the sentence says what there is."""
-        program: Any = getattr(self, "program")()  # noqa: B009, of the learner that this is part of
-        exposed = EVERY if program.setting == "experts" else OWN
+        setup: Any = getattr(self, "setup")()  # noqa: B009, of the learner that this is part of
+        exposed = EVERY if setup.setting == "experts" else OWN
         n: int = getattr(self, "n", 0) or getattr(self, "experts", 2)
         steepest = math.ceil(1000.0 * math.sqrt(n)) / 1000.0
         raise Withheld(
@@ -99,7 +99,6 @@ class NotPrivate:
 
 
 if TYPE_CHECKING:
-    from hannan.learners.setup import Program
     from hannan.players.player import Player
 
 
@@ -138,6 +137,34 @@ class Proof(NamedTuple):
         return math.fsum(self.terms.values())
 
 
+class Weigher(NamedTuple):
+    """What makes weights of losses: a smoothing, or the kernel of a learner with a memory and its parameters.
+
+    `gamma` is that of the divergence in which the level is measured.
+    """
+
+    kernel: str | Smoothing
+    kernel_parameters: tuple[float, ...] = ()
+    gamma: float = 1.0
+
+    def part(self) -> Any:
+        """Return the part of the engine's setup."""
+        from hannan import _engine
+
+        numbers = self.kernel_parameters
+        made: str | Smoothing = self.kernel
+        if isinstance(made, Smoothing):
+            if not made.kernel:
+                from hannan.mathematics.potentials import weigher
+
+                return weigher(made, self.gamma)
+            numbers = made.kernel_parameters
+            made = made.kernel
+        kinds = (_engine.Smoothing, _engine.Memory, _engine.Counter)
+        kind = next(kind.__members__[made] for kind in kinds if made in kind.__members__)
+        return _engine.Weigher(kind, [float(x) for x in numbers], self.gamma)
+
+
 class Learner(NotPrivate, saving.Described):
     """The door (units, tuning), the bound in the user's units, JSON, `repr`, and `start`."""
 
@@ -148,6 +175,8 @@ class Learner(NotPrivate, saving.Described):
 
     #: Values that `repr` leaves out besides the defaults of the fields: what a field becomes when others are given.
     _unsaid: ClassVar[dict[str, Any]] = {}
+    #: True if games step its players in Python.
+    stepped: ClassVar[bool] = False
     #: The largest loss that may be stated.
     _largest: ClassVar[float] = validation.LARGEST_LOSS
     #: Against whom its bounds hold, and in which sense, where a proof does not say otherwise.
@@ -164,9 +193,23 @@ class Learner(NotPrivate, saving.Described):
         """
         raise NotImplementedError
 
-    def program(self) -> Program:
-        """The learner as the compiled loops take it."""
+    def setup(self) -> Any:
+        """Return the learner as the engine plays it, an `_engine.Setup`."""
         raise NotImplementedError
+
+    def _weigher(self) -> Weigher:
+        """Return the part of the setup that makes weights of losses."""
+        return Weigher(self.smoothing)
+
+    def _setup(self, setting: str, n: int, schedule: Schedule, **parts: Any) -> Any:
+        """Assemble the setup; `parts` are `actions`, `estimate`, `clip` and `log_prior`."""
+        from hannan import _engine
+
+        low, high = self.loss_range
+        return _engine.Setup(
+            getattr(_engine.Setting, setting), n, self._weigher().part(), _engine.Schedule(*map(float, schedule)),
+            _engine.Units(float(low), float(high), self.gains), **parts,
+        )  # fmt: skip
 
     def schedule(self) -> Schedule | ClippedSchedule:
         """The rule of its scale."""

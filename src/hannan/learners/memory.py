@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from hannan import validation
-from hannan.learners.learner import Learner, name_arms
+from hannan.learners.learner import Learner, Weigher, name_arms
 from hannan.learners.tuning import Schedule
 from hannan.mathematics import bounds
 from hannan.mathematics.bounds import Bound, Proved, Terms, Whom, Withheld
@@ -15,16 +15,6 @@ from hannan.players.certificate import at_observed
 from hannan.players.player import BanditPlayer
 from hannan.players.sleeping import SleepingPlayer
 from hannan.saving import frozen
-
-if TYPE_CHECKING:
-    from hannan.learners.setup import Program
-
-
-class Weigher(NamedTuple):
-    """What stands in the place of a smoothing: its name in the engine, and its parameters."""
-
-    kernel: str
-    kernel_parameters: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,18 +39,8 @@ class Remembered(Learner):
     def schedule(self) -> Schedule:
         return Schedule.constant(1.0)
 
-    def program(self) -> Program:
-        from hannan.learners.setup import Program
-
-        return Program(
-            self.setting,
-            self.n,
-            self._weigher(),
-            self.schedule(),
-            self.loss_range,
-            self.gains,
-            own_noise=self.own_noise,
-        )
+    def setup(self) -> Any:
+        return self._setup(self.setting, self.n, self.schedule())
 
     def start(self, seed: int | None = None, name: str | None = None) -> RememberedPlayer | RememberedBanditPlayer:
         if self.setting == "experts":

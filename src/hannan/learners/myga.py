@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from hannan import _engine, validation
-from hannan.learners.learner import Learner
-from hannan.learners.setup import SteppedProgram
+from hannan.learners.learner import Learner, Weigher
 from hannan.learners.tuning import Schedule
 from hannan.mathematics import bounds
 from hannan.mathematics.bounds import Bound, Whom, Withheld
@@ -50,6 +49,8 @@ class MYGA(Learner):
     best_loss: float | None = None
     loss_range: tuple[float, float] = (0.0, 1.0)
     gains: bool = False
+
+    stepped: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         for name in ("actions", "experts", "rounds"):
@@ -91,11 +92,12 @@ class MYGA(Learner):
     def _trivial(self) -> bool:
         return self.experts == 1 or self.actions == 1
 
-    def program(self) -> SteppedProgram:
-        """Its tickets and its stream are the engine's; games are stepped."""
-        return SteppedProgram(
-            "expert_bandit", self.experts, Entropy(), Schedule.constant(1.0), self.loss_range, self.gains, self.actions
-        )  # fmt: skip
+    def _weigher(self) -> Weigher:
+        return Weigher(Entropy())
+
+    def setup(self) -> Any:
+        """Return the setup of its tickets and of its stream."""
+        return self._setup("expert_bandit", self.experts, Schedule.constant(1.0), actions=self.actions)
 
     def bound(
         self, rounds: int | None = None, best_loss: float | None = None, *, printed: bool = False, against: Whom = None

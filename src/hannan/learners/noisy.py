@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from hannan import validation
-from hannan.learners.memory import Remembered, Weigher
+from hannan.learners.learner import Weigher
+from hannan.learners.memory import Remembered
 from hannan.mathematics.bounds import Sense, Terms, Withheld
 
 

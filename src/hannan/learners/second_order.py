@@ -14,7 +14,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from hannan.learners.memory import Remembered, RememberedPlayer, Weigher
+from hannan.learners.learner import Weigher
+from hannan.learners.memory import Remembered, RememberedPlayer
 from hannan.mathematics import bounds
 from hannan.mathematics.bounds import Against, Bound, Proved, Sense, Terms
 from hannan.saving.formatting import figure

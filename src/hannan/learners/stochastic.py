@@ -7,7 +7,8 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hannan import validation
-from hannan.learners.memory import NamedArms, RememberedBanditPlayer, Weigher
+from hannan.learners.learner import Weigher
+from hannan.learners.memory import NamedArms, RememberedBanditPlayer
 from hannan.mathematics.bounds import Against, Bound, Proved, Terms, Withheld
 from hannan.players.certificate import no_run_bound
 from hannan.players.tickets import Move
@@ -15,7 +16,6 @@ from hannan.saving import frozen
 
 if TYPE_CHECKING:
     from hannan.learners.learner import Arms
-    from hannan.learners.setup import Program
 
 
 @frozen(repr=False)
@@ -32,9 +32,6 @@ class Stochastic(NamedArms):
     gains: bool = field(default=False, kw_only=True)
 
     _against: ClassVar[Against] = "iid"
-
-    def program(self) -> Program:
-        return super().program()._replace(estimates=False)
 
     def start(self, seed: int | None = None, name: str | None = None) -> StochasticPlayer:
         return StochasticPlayer(self, seed, name)

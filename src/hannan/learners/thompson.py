@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING
 
 from hannan import validation
-from hannan.learners.memory import Weigher
+from hannan.learners.learner import Weigher
 from hannan.learners.stochastic import Stochastic, StochasticPlayer
 from hannan.mathematics import bounds
 from hannan.mathematics.bounds import Bound, Terms, Withheld

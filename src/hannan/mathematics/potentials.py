@@ -335,6 +335,27 @@ def potential(smoothing: Smoothing, scale: float) -> Potential:
     return FTRL(smoothing, scale)
 
 
+def by_gradient(smoothing: Smoothing) -> Callable[[Array, float, bool], tuple[Array, float]]:
+    """Return what the engine calls for a smoothing in Python: (L, scale, valued) -> (p, Phi(L) if `valued`)."""
+
+    def weigh(losses: Array, scale: float, valued: bool) -> tuple[Array, float]:
+        phi = potential(smoothing, scale)
+        p = np.maximum(phi.gradient(losses), 0.0)
+        return np.ascontiguousarray(p), float(phi.value(losses)) if valued else 0.0
+
+    return weigh
+
+
+def weigher(smoothing: Smoothing, gamma: float) -> Any:
+    """Return a smoothing without a compiled kernel as the engine plays it: from a table, or by calling Python."""
+    from hannan import _engine
+
+    found = smoothing.tabulated()
+    if found is not None:
+        return _engine.Weigher(_engine.Smoothing.table, gamma=gamma, table=found.table)
+    return _engine.Weigher(_engine.Smoothing.foreign, gamma=gamma, call=by_gradient(smoothing))
+
+
 def _rows(L: Array) -> Array:
     return np.ascontiguousarray(L).reshape(-1, L.shape[-1])
 

@@ -20,7 +20,7 @@ from hannan.players.identity import Incarnate
 from hannan.players.player import BanditPlayer, Player
 from hannan.players.sleeping import SleepingArmsPlayer
 from hannan.players.tickets import Move, move_of
-from hannan.saving import files
+from hannan.saving import Described, files
 from hannan.validation import Array
 
 
@@ -100,18 +100,19 @@ class Moves:
 
 def one_number(learner: Any) -> type[BanditPlayer]:
     """Return the class of the learner's players if it observes one number per round; otherwise raise."""
-    program: Any = learner.program() if hasattr(learner, "program") else None
-    if getattr(program, "setting", None) != "bandit" or program.stepped:
+    setup: Any = learner.setup() if isinstance(learner, Described) and hasattr(learner, "setup") else None
+    if getattr(setup, "setting", None) != "bandit" or getattr(learner, "stepped", False):
         raise ValueError(
             "learner must be a bandit, which observes one number per round, such as Bandit(9); "
             f"got {validation.brief(learner)}"
         )
-    if program.own_noise:
+    if setup.own_noise:
         raise ValueError(
             "learner must not use randomness other than the draw of its move; got "
             f"{validation.brief(learner)}, which draws coins too"
         )
-    if program.calls_python:
+    parts = (getattr(learner, "smoothing", None), getattr(learner, "estimator", None))
+    if any(part is not None and not part.kernel and getattr(part, "perturbation", None) is None for part in parts):
         raise ValueError(
             "learner must have compiled rules, because a fleet and a store settle batches without calling Python; got "
             f"{validation.brief(learner)} with a user-defined regularizer or estimator. Use learner.start() or hn.play"
@@ -313,7 +314,7 @@ class Fleet(_engine.Fleet, Incarnate):
     def _begin(self, learner: Any, prior: Array, diagnosed: bool = False) -> None:
         self._player_class = one_number(learner)
         self._sleeps = issubclass(self._player_class, SleepingArmsPlayer)
-        super().__init__(learner.program().setup(), self._sleeps, prior, diagnosed)
+        super().__init__(learner.setup(), self._sleeps, prior, diagnosed)
         self.learner, self.prior = learner, prior
         #: Whether keys are strings (None without keys); maps from strings to numbers and back.
         self._text: bool | None = None

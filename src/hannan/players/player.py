@@ -69,13 +69,13 @@ class Player(_engine.Player, Book):
 
     def __init__(self, learner: Chooser, seed: int | None, name: str | None = None) -> None:
         self.learner = learner
-        self._program: Any = learner.program()
-        self._n = int(self._program.n)
+        self._setup: Any = learner.setup()
+        self._n = int(self._setup.n)
         given, entropy = identity.origin(seed)
-        noise = words(entropy, 0, 2) if self._program.own_noise else NO_WORDS
+        noise = words(entropy, 0, 2) if self._setup.own_noise else NO_WORDS
         #: Class of its moves, which has the names of the actions, if they have names.
         self._move = move_of(getattr(learner, "arms", None) or ())
-        super().__init__(self._program.setup(), words(entropy, 0), noise, "", self._move)
+        super().__init__(self._setup, words(entropy, 0), noise, "", self._move)
         self.seed = given
         self._called(identity.named(name), "")
 
@@ -164,7 +164,7 @@ class Player(_engine.Player, Book):
         regret = (own - least) * learner.width
         best = learner.in_units(least, self._settled) if self.sees_all else None
         bound, withheld = self._bound(best)
-        gamma = float(self._program.gamma)
+        gamma = float(self._setup.gamma)
         claim = self._claim(gamma)
         if bound is not None:
             withheld = self._refuted(bound, own, regret if self.sees_all else None, claim)
@@ -178,7 +178,7 @@ class Player(_engine.Player, Book):
             best_loss=best,
             regret=regret if self.sees_all else None,
             identity=self._identity(least) if self.sees_all else {},
-            estimated_regret=None if self.sees_all or not self._program.estimates else regret,
+            estimated_regret=None if self.sees_all or not self._setup.estimates else regret,
             gamma=gamma,
             realised_level=self._level,
             claimed_rate=claim,
@@ -210,7 +210,7 @@ class Player(_engine.Player, Book):
 
     def _own_law(self) -> tuple[tuple[str, str], ...]:
         """Return the accuracy with which a user-defined distribution is played; nothing for the package's own."""
-        law = self._program.smoothing
+        law = getattr(self.learner, "smoothing", None)
         if not isinstance(law, Law) or law.kernel:
             return ()
         from hannan.mathematics.laws.tabulated import tabulated  # only where there is one
@@ -280,7 +280,7 @@ class Player(_engine.Player, Book):
 
     def _renew(self) -> None:
         stream, noise = self._words
-        self._set_words(identity.renewed(stream), identity.renewed(noise) if self._program.own_noise else noise)
+        self._set_words(identity.renewed(stream), identity.renewed(noise) if self._setup.own_noise else noise)
 
     def _chosen(self, *rest: Any) -> tuple[Any, ...]:
         action, probability = rest
@@ -430,7 +430,7 @@ class ExpertBanditPlayer(Player):
 
     @property
     def _choices(self) -> int:
-        return int(self._program.actions)
+        return int(self._setup.actions)
 
     def _told(self, move: Move, plain: Any, kept: Any) -> Any:
         n, actions = self._n, self._choices

@@ -241,7 +241,7 @@ def compare(
         learner = _learner(name, n, loss_range, gains, rounds)
         told(name)
         record = play(learner, losses, runs=runs, seed=seed, threads=threads)
-        sees = "one loss" if learner.program().setting == "bandit" else "every loss"
+        sees = "one loss" if learner.setup().setting == "bandit" else "every loss"
         routes.append(Route(name, sees, learner, record))
     order = sorted(routes, key=lambda route: (route.sees, route.regret))
     return Routes(tuple(arms), rounds, sums, tuple(order), runs, seed, gains)
