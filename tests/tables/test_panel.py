@@ -232,7 +232,7 @@ def test_files_in_and_out(kind, tmp_path):
     weights.to_csv(tmp_path / "w.csv", index=False)
     plain = CliRunner().invoke(command, [*arguments[:5], "--prior", str(tmp_path / "w.csv")], catch_exceptions=False)
     assert "series by series" in plain.stdout
-    for more, match in [(["--issued", "ds"], "told together"), (["--pooled"], "--by")]:
+    for more, match in [(["--issued", "ds"], "required together"), (["--pooled"], "--by")]:
         bad = CliRunner().invoke(command, [str(file), "--target", "y", *more])
         assert match in str(bad.exception)
     assert "--by needs a file" in str(CliRunner().invoke(command, ["-", "--target", "y", "--by", "a"]).exception)
@@ -478,7 +478,7 @@ def test_interval_columns_are_no_models_of_point_forecasts(options, tmp_path):
 
 def test_quantiles_alone_are_no_point_forecasts_and_medians_are():
     frame = nixtla(quantiles=True).drop(columns=["Naive", "AutoARIMA"])
-    with pytest.raises(BadTable, match=r"point forecasts.*quantiles only, 'Naive-lo-80'.*experts="):
+    with pytest.raises(BadTable, match=r"point forecasts.*only quantiles, 'Naive-lo-80'.*experts="):
         hn.combine(frame, "y", by="unique_id", quantiles=False)
     medians = frame.assign(**{f"{name}-median": frame[f"{name}-lo-80"] + 2.0 for name in ("Naive", "AutoARIMA")})
     told = hn.combine(medians, "y", by="unique_id", quantiles=False)
