@@ -94,7 +94,7 @@ def likely(learner: Any, rounds: int, delta: float) -> Terms:
 
 
 def bandit(learner: Any, rounds: int) -> list[Proof]:
-    """What is published for exactly this smoothing, tuning and estimator."""
+    """Return the published bounds for exactly this smoothing, tuning and estimator."""
     n, estimator, smoothing, tuning = learner.n, learner.estimator, learner.smoothing, learner.tuning
     if estimator.exploration > 0.0 and not smoothing.first_order:
         # Estimates are at most the exact ones, so the terms of range and drift stay; the rest is gamma sum lhat,
@@ -107,8 +107,8 @@ def bandit(learner: Any, rounds: int) -> list[Proof]:
     factor = tuning.told_factor
     if factor is None:
         return []
-    if smoothing == Tsallis(0.5):
-        if estimator == ReducedVariance() and factor == 0.5:
+    if smoothing == _BEST_KNOWN[0]:
+        if estimator == _BEST_KNOWN[2] and factor == 0.5:
             return [Proof(tsallis_inf_reduced(n, rounds), REDUCED)]
         if estimator.weights == "exact" and factor == 1.0:
             return [Proof(tsallis_inf(n, rounds), "Zimmert, Seldin 2021", "published")]
@@ -220,7 +220,7 @@ class Bandit(Learner):
     @property
     def _reduced(self) -> bool:
         """True if the play is Tsallis(1/2) with reduced variance."""
-        return self.smoothing == Tsallis(0.5) and self.estimator == ReducedVariance()
+        return (self.smoothing, self.estimator) == _BEST_KNOWN[::2]
 
     @property
     def _tuned_reduced(self) -> bool:

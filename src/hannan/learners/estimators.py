@@ -21,8 +21,7 @@ from hannan.validation import Array
 
 
 class Drawn(NamedTuple):
-    """What an estimator may see: the action drawn, the distribution it came from, and the estimated
-    cumulative losses and the scale behind that."""
+    """Drawn action, with the distribution, the estimated cumulative losses and the scale that it was drawn with."""
 
     action: int
     distribution: Array
@@ -31,7 +30,7 @@ class Drawn(NamedTuple):
 
     @property
     def probability(self) -> float:
-        """The probability of the action drawn."""
+        """Probability of the drawn action."""
         return float(self.distribution[self.action])
 
 
@@ -83,15 +82,15 @@ class Estimator:
 
     @property
     def parameter(self) -> float:
-        """The number that the compiled kernel needs to know: that of its one field, where it has one."""
+        """Number that the compiled rule needs: the value of the only field, or 0."""
         return next((float(getattr(self, field.name)) for field in fields(self)), 0.0)
 
     def weight(self, drawn: Drawn, uniform: Callable[[], float]) -> float:
-        """What stands for 1/p of the action drawn; takes uniforms of [0, 1) as it needs them."""
+        """Return the weight that replaces 1/p of the drawn action; `uniform()` returns numbers in [0, 1)."""
         raise NotImplementedError
 
     def baselines(self, drawn: Drawn) -> Array | None:
-        """B with lhat = B + (loss - B_action) * weight * e_action; None where B = 0."""
+        """Return B with lhat = B + (loss - B_action) * weight * e_action; None if B is 0."""
         return None
 
     def estimate(self) -> Any:
@@ -114,10 +113,14 @@ class Estimator:
 
 @frozen
 class ImportanceWeighted(Estimator):
-    """The usual estimate of a bandit: the loss seen, divided by the probability of having seen it.
+    """Importance-weighted estimate: the observed loss divided by the probability of the drawn action.
 
-    weight = 1/p, exactly: unbiased, and the least variance of the three.
+    Notes
+    -----
+    weight = 1/p. The estimate is unbiased.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> ImportanceWeighted().weight(Drawn(1, np.array([0.75, 0.25]), np.zeros(2), 1.0), lambda: 0.5)
     4.0
@@ -132,7 +135,7 @@ class ImportanceWeighted(Estimator):
 
 @frozen
 class Resampling(Estimator):
-    """The weight is a number of trials, at most `cap`."""
+    """Estimate whose weight is a number of trials, at most `cap`."""
 
     cap: int
     weights: ClassVar[Literal["exact", "resampled", "other"]] = "resampled"
@@ -144,15 +147,25 @@ class Resampling(Estimator):
 
 @frozen
 class GeometricResampling(Resampling):
-    """An estimate for learners that can draw moves but not compute their probabilities: redraw and count.
+    """Estimate for learners that can draw moves but not compute their probabilities: draw again and count.
 
-    weight = min(K, cap), K the number of fresh draws until the action comes again (Neu, Bartok 2013).
+    Parameters
+    ----------
+    cap : int
+        Largest number of draws that is counted.
 
-    K is geometric with success probability p, and is drawn so, from one uniform. E weight =
-    (1 - (1-p)^cap)/p: below 1/p, at a cost of at most N/(e cap) a round.
+    Notes
+    -----
+    weight = min(K, cap), where K is the number of fresh draws until the action is drawn again. K is geometric with
+    success probability p, and is generated from one uniform. E weight = (1 - (1-p)^cap)/p is below 1/p, at a cost of at
+    most N/(e cap) per round.
 
-    `cap`: the most redraws that are counted.
+    References
+    ----------
+    Neu and Bartok, An efficient algorithm for learning with semi-bandit feedback, ALT 2013.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> drawn = Drawn(1, np.array([0.75, 0.25]), np.zeros(2), 1.0)
     >>> [GeometricResampling(cap).weight(drawn, lambda: 0.9) for cap in (100, 5)]
@@ -170,17 +183,26 @@ class GeometricResampling(Resampling):
 
 @frozen
 class ConditionalResampling(Resampling):
-    """Resampling with fewer redraws: the perturbation of the action is drawn given that it may win.
+    """Resampling with fewer draws: the perturbation of the action is drawn given that the action can be the leader.
 
-    weight = sigma min(K, cap), sigma = #{j: Lhat_j <= Lhat_action} (Chen, Lee, Honda 2025).
+    Parameters
+    ----------
+    cap : int
+        Largest number of draws that is counted.
 
-    To win, the action's perturbation must be the largest among those sigma, which has probability
-    1/sigma; so it is given the largest of them, and then wins with probability sigma p. K counts the
-    trials, at most H_N a round in expectation instead of N, and is drawn as the geometric number that it
-    is. E weight = (1 - (1 - sigma p)^cap)/p, at a cost of at most H_N/(e cap) a round.
+    Notes
+    -----
+    weight = sigma min(K, cap), sigma = #{j: Lhat_j <= Lhat_action}. To be the leader, the action needs the largest of
+    these sigma perturbations, which has probability 1/sigma. So the action receives the largest of them, and then is
+    the leader with probability sigma p. K counts the trials: at most H_N per round in expectation, instead of N. E
+    weight = (1 - (1 - sigma p)^cap)/p, at a cost of at most H_N/(e cap) per round.
 
-    `cap`: the most redraws that are counted.
+    References
+    ----------
+    Chen, Lee and Honda, 2025.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> drawn = Drawn(1, np.array([0.75, 0.25]), np.array([0.0, 1.0]), 1.0)
     >>> ConditionalResampling(100).weight(drawn, lambda: 0.9)
@@ -199,15 +221,24 @@ class ConditionalResampling(Resampling):
 
 @frozen
 class ImplicitExploration(Estimator):
-    """An estimate that is biased a little downwards and never large: for a regret that is small with high probability.
+    """Implicit exploration: an estimate with a small negative bias that is never large, for bounds on one run.
 
-    weight = 1/(p + gamma): never above 1/gamma (Kocak et al. 2014; Neu 2015).
+    Parameters
+    ----------
+    gamma : float
+        Number > 0 that is added to the probability.
 
-    E lhat_i = l_i p_i/(p_i + gamma) <= l_i, and own loss - <p, lhat> = gamma sum_i lhat_i: an expected regret
-    of at most gamma n a round more, for a regret that is small with high probability too.
+    Notes
+    -----
+    weight = 1/(p + gamma) <= 1/gamma. E lhat_i = l_i p_i/(p_i + gamma) <= l_i, and own loss - <p, lhat> = gamma sum_i
+    lhat_i, so the expected regret is larger by at most gamma n per round.
 
-    `gamma`: what is added to the probability, above 0.
+    References
+    ----------
+    Neu, Explore no more: improved high-probability regret bounds for non-stochastic bandits, NeurIPS 2015.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> ImplicitExploration(0.25).weight(Drawn(1, np.array([0.75, 0.25]), np.zeros(2), 1.0), lambda: 0.5)
     2.0
@@ -229,14 +260,22 @@ class ImplicitExploration(Estimator):
 
 @frozen
 class ReducedVariance(Estimator):
-    """An estimate with a baseline of 1/2 for likely arms: a quarter of the variance; the default of `Bandit`.
+    """Estimate with a baseline of 1/2 for likely arms, which has a quarter of the variance; the default of `Bandit`.
 
-    lhat_i = 1{i = action} (loss - B_i)/p_i + B_i, B_i = 1/2 if p_i >= 4/scale^2, else 0 (Zimmert, Seldin 2021).
+    With Tsallis(1/2) a bound is proved for Horizon, for Fixed(scale) with scale > 1 and for Anytime(1/2). For other
+    smoothings no bound is proved.
 
-    Unbiased. Where an arm is likely enough for its estimate not to jump, only the distance to 1/2 is weighted,
-    a quarter of the variance of the worst loss. With Tsallis(1/2) a bound is proved for Horizon, for Fixed(scale) with
-    scale > 1 and for Anytime(1/2). With other smoothings it is an experiment.
+    Notes
+    -----
+    lhat_i = 1{i = action} (loss - B_i)/p_i + B_i, where B_i = 1/2 if p_i >= 4/scale^2, else 0. The estimate is
+    unbiased. For a likely arm only the distance of the loss to 1/2 is divided by p_i.
 
+    References
+    ----------
+    Zimmert and Seldin, Tsallis-INF: an optimal algorithm for stochastic and adversarial bandits, JMLR 2021.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> ReducedVariance().baselines(Drawn(0, np.array([0.75, 0.25]), np.zeros(2), 3.0)).tolist()
     [0.5, 0.0]

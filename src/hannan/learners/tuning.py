@@ -1,10 +1,10 @@
-"""Tunings: the rules that set the scale. Which learner takes which is the learner's to say.
+"""Tunings: rules that set the scale. Each learner accepts the tunings for which its bounds are proved.
 
-Whatever the rule, what the compiled loop plays with is a `Schedule`,
+The engine plays every rule as a `Schedule`,
 
     scale_t = c sqrt(a + b t + d own_t),
 
-t the round about to be played (the first is 1), own_t the learner's own loss before it, losses in [0, 1].
+where t is the round to be played (the first is 1) and own_t is the learner's own loss before it, for losses in [0, 1].
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Schedule(NamedTuple):
 
     @property
     def is_constant(self) -> bool:
-        """Whether the scale never changes."""
+        """True if the scale is the same in every round."""
         return self.b == 0.0 and self.d == 0.0
 
     def scale(self, round: int, own: float) -> float:
@@ -57,55 +57,59 @@ class Schedule(NamedTuple):
 
 @frozen
 class Tuning:
-    """A rule that sets the scale. One of your own that is zero order is a file: its fields and its `schedule`."""
+    """Rule that sets the scale. A user-defined tuning of zero order defines its fields and `schedule`."""
 
-    #: What the scale is made of. "given": nothing, it is a number. "zero": the range and the variance of the smoothing,
-    #: by `schedule`, and then every bound in the rounds holds for it. "first": its rate and the best loss, or the own.
+    #: Quantities that determine the scale. "given": none, the scale is a number. "zero": range and variance of the
+    #: smoothing, by `schedule`; every bound in the number of rounds then holds. "first": rate and best, or own, loss.
     order: ClassVar[Order] = "zero"
-    #: Whether it is one scale, the best for a best loss: `told_best`, or where it was told rounds alone, as if all of
-    #: them were lost. A learner whose bound follows the best loss then tunes by that.
+    #: True for one scale that is tuned for a best loss: `told_best` or, if only the rounds are given, their number.
     by_best_loss: ClassVar[bool] = False
 
     @property
     def told_rounds(self) -> int | None:
-        """The number of rounds that it was told, where it was."""
+        """Number of rounds that the tuning states, or None."""
         return getattr(self, "rounds", None)
 
     @property
     def told_best(self) -> float | None:
-        """The best loss that it counts on, in the units of the losses, where it was told one."""
+        """Best loss that the tuning assumes, in the units of the losses, or None."""
         return None
 
     @property
     def told_factor(self) -> float | None:
-        """c of scale_t = c sqrt(t), where it is of that form and was told c."""
+        """c of scale_t = c sqrt(t), if the tuning has this form and states c; otherwise None."""
         return None
 
     @property
     def last_round(self) -> int | None:
-        """The round past which the scale is none that was tuned for; None where there is no such round."""
+        """Last round that the scale is tuned for; None if there is none."""
         return None
 
     def schedule(self, spread: float, variance: float) -> Schedule:
-        """c, a and b of scale_t = c sqrt(a + b t), for a smoothing whose range is scale x `spread` and whose rounds
-        cost at most variance/(2 scale) each. It must not fall."""
+        """Return scale_t = c sqrt(a + b t), which must not decrease.
+
+        The range of the smoothing is scale * `spread`, and the drift of a round is at most variance/(2 scale).
+        """
         raise NotImplementedError(f"{type(self).__name__} must define schedule(spread, variance)")
 
 
 def check_tuning(tuning: object) -> None:
-    """Refuse what is given for a tuning and is none."""
+    """Raise ValueError if an object is not a tuning."""
     if not isinstance(tuning, Tuning):
         raise ValueError(f"tuning must be Fixed, Horizon, BestLoss, Anytime or SelfConfident; got {tuning!r}")
 
 
 @frozen
 class Fixed(Tuning):
-    """A scale chosen by hand, the same in every round.
+    """Scale chosen by the user, the same in every round.
 
-    scale_t = scale.
+    Parameters
+    ----------
+    scale : float
+        Number > 0. A larger scale changes the play more slowly.
 
-    `scale`: above 0; larger is steadier.
-
+    Examples
+    --------
     >>> Fixed(2)
     Fixed(scale=2.0)
     """
@@ -123,13 +127,19 @@ class Fixed(Tuning):
 
 @frozen
 class Horizon(Tuning):
-    """The scale that is best for a number of rounds told beforehand. Past them the bound is withheld.
+    """Scale with the smallest bound for a number of rounds known in advance. After these rounds the bound is withheld.
 
-    scale_t = sqrt(v T/(2 G)), for a smoothing whose range is G at scale 1 and whose rounds cost at most v/(2 scale)
-    each.
+    Parameters
+    ----------
+    rounds : int
+        Number of rounds. The same bound holds for fewer rounds.
 
-    `rounds`: how many will be played; fewer may be, under the same bound.
+    Notes
+    -----
+    scale_t = sqrt(v T/(2 G)), for a smoothing with range G at scale 1 and a drift of at most v/(2 scale) per round.
 
+    Examples
+    --------
     >>> import hannan as hn
     >>> round(hn.Experts(10, hn.Entropy(), hn.Horizon(1000)).bound().value, 2)  # sqrt(T ln n/2)
     33.93
@@ -152,14 +162,24 @@ class Horizon(Tuning):
 
 @frozen
 class BestLoss(Tuning):
-    """The scale that is best while the best cumulative loss stays below a bound told beforehand.
+    """Scale for a best cumulative loss that stays below a bound known in advance.
 
-    scale_t is one number, proportional to sqrt(bound). The bound on the regret holds if the best loss is as told, and
-    says so; where play refutes it, a certificate withholds it.
+    The bound on the regret states the condition on the best loss. If the play refutes the condition, the certificate
+    withholds the bound.
 
-    `bound`: on the best cumulative loss, in the units of the losses (for gains: the best cumulative gain is at least
-    `bound`). `rounds`: needed by the log-barrier, and by losses whose range does not start at 0.
+    Parameters
+    ----------
+    bound : float
+        Upper bound on the best cumulative loss, in the units of the losses; for gains, a lower bound on the best gain.
+    rounds : int, optional
+        Number of rounds, required by the log-barrier and by losses whose range does not start at 0.
 
+    Notes
+    -----
+    scale_t is constant and proportional to sqrt(bound).
+
+    Examples
+    --------
     >>> import hannan as hn
     >>> round(hn.Experts(10, tuning=hn.BestLoss(100)).bound().value, 2)
     21.57
@@ -186,12 +206,19 @@ class BestLoss(Tuning):
 
 @frozen
 class Anytime(Tuning):
-    """A scale that grows with the rounds, so that their number need not be known beforehand.
+    """Scale that grows with the rounds, whose number need not be known in advance.
 
+    Parameters
+    ----------
+    factor : float, optional
+        Factor c. Default: the one with the smallest proved bound.
+
+    Notes
+    -----
     scale_t = c sqrt(t).
 
-    `factor`: c; left out, the one with the least proved bound.
-
+    Examples
+    --------
     >>> import hannan as hn
     >>> str(hn.Bandit(10, hn.Tsallis(0.5), hn.Anytime()).schedule())
     'scale_t = 1.209 sqrt(t)'
@@ -213,12 +240,19 @@ class Anytime(Tuning):
 
 @frozen
 class SelfConfident(Tuning):
-    """A scale that grows with the learner's own loss: the regret follows the best loss, and nothing is told beforehand.
+    """Scale that grows with the learner's own loss: a small-loss bound without any number known in advance.
 
-    scale_t = c sqrt(1 + own loss before round t), c from the rate and the range of the smoothing.
+    Parameters
+    ----------
+    rounds : int, optional
+        Number of rounds, required by the log-barrier only, whose range depends on it.
 
-    `rounds`: needed by the log-barrier only, whose range depends on it.
+    Notes
+    -----
+    scale_t = c sqrt(1 + own loss before round t), with c from the rate and the range of the smoothing.
 
+    Examples
+    --------
     >>> import hannan as hn
     >>> str(hn.Experts(10, hn.Entropy(), hn.SelfConfident()).schedule())
     'scale_t = 0.659 sqrt(1 + own loss)'
@@ -242,7 +276,7 @@ class ClippedSchedule(NamedTuple):
 
     @property
     def is_constant(self) -> bool:
-        """Never: the scale follows the learner's own loss."""
+        """False: the scale follows the learner's own loss."""
         return False
 
     def _a(self, own: float) -> float:

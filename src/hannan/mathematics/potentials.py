@@ -1,4 +1,4 @@
-"""Potentials: a smoothing with a scale. The gradient is the play (alg:gbpa), and it is computed, not sampled.
+"""Potentials: a smoothing with a scale. The gradient is the play (alg:gbpa) and is computed, not sampled.
 
     FTPL  Phi(L) = E min_i (L_i - scale Z_i)         FTRL  Phi(L) = min_p <L, p> + scale F(p)
 
@@ -47,12 +47,17 @@ def soft_minimum(L: Array, scale: float) -> float:
 
 
 class Potential:
-    """A smoothing at a scale: the smoothed least loss of n arms, whose gradient is the distribution played.
+    """Smoothing at a scale: the smoothed minimum of n losses, whose gradient is the distribution that is played.
 
-    A concave Phi(L) with its gradient in the simplex; `FTPL` and `FTRL` are the two kinds. `value`, `gradient` (also of
-    a batch, on the last axis), `hessian`, `sample` (actions) and `stability` are exact to rounding or to a stated
-    accuracy.
+    `FTPL` and `FTRL` are the two kinds. `value`, `gradient`, `hessian`, `sample` and `stability` are exact to rounding
+    or to the stated `accuracy`; arrays of losses are evaluated along the last axis.
 
+    Notes
+    -----
+    Phi(L) is concave, and its gradient is in the simplex.
+
+    Examples
+    --------
     >>> import hannan as hn
     >>> phi = hn.FTRL(hn.Entropy(), scale=1.0)
     >>> phi.gradient([0.0, 1.0]).round(4).tolist(), round(float(phi.value([0.0, 1.0])), 4)
@@ -68,16 +73,16 @@ class Potential:
 
     @property
     def accuracy(self) -> tuple[float, float]:
-        """(relative, absolute): how far from the truth `gradient` may be; an audit allows for it."""
+        """Relative and absolute error of `gradient`, for which an audit allows."""
         return 1e-11, 0.0
 
     def value(self, L: Any) -> Any:
-        """Phi(L), along the last axis."""
+        """Return Phi(L) along the last axis."""
         L = validation.losses(L)
         return np.array([self._value(row) for row in _rows(L)]).reshape(L.shape[:-1])[()]
 
     def gradient(self, L: Any) -> Array:
-        """p(L) = grad Phi(L), the distribution played, along the last axis."""
+        """Return p(L) = grad Phi(L), the distribution that is played, along the last axis."""
         L = validation.losses(L)
         out = np.empty(L.shape)
         for row, p in zip(_rows(L), out.reshape(-1, L.shape[-1]), strict=True):
@@ -85,11 +90,11 @@ class Potential:
         return out
 
     def many_gradients(self) -> Callable[[Any], Array]:
-        """`gradient` for many calls: the play of a law of your own is tabulated first, which takes a while."""
+        """Return a function like `gradient` for many calls: a user-defined law is tabulated first."""
         return self.gradient
 
     def hessian(self, L: Any) -> Array:
-        """Hess Phi(L): off-diagonals d p_i/d L_j >= 0, rows sum to zero (n x n for each row of L)."""
+        """Return Hess Phi(L), n x n per row of L: off-diagonals d p_i/d L_j >= 0, rows that sum to zero."""
         L = validation.losses(L)
         n = L.shape[-1]
         matrices = np.array([self._off_diagonal(row) for row in _rows(L)]).reshape(*L.shape, n)
@@ -100,7 +105,7 @@ class Potential:
         return matrices
 
     def sample(self, L: Any, rng: np.random.Generator, size: Any = None) -> Any:
-        """Draws of the action at one L: an integer, or an array of shape `size`."""
+        """Return draws of the action at one L: an integer, or an array of shape `size`."""
         p = self.gradient(_one(L))
         edges = np.cumsum(p)
         draws = np.searchsorted(edges, rng.random(size) * edges[-1], side="right")
@@ -108,10 +113,21 @@ class Potential:
         return int(draws) if size is None else draws
 
     def stability(self, n: int, gamma: float | None = None, delta: float | None = None) -> Stability:
-        """The claimed one-step stability with n arms and losses in [0,1]^n.
+        """Return the claimed one-step stability with n arms and losses in [0,1]^n.
 
-        gamma: the divergence D_inf,gamma; None is the one that the smoothing is made for (1 for laws and
-        entropy, 2 - alpha for Tsallis, 2 for the log-barrier). delta: D_inf^delta.
+        Parameters
+        ----------
+        n : int
+            Number of arms.
+        gamma : float, optional
+            Divergence D_inf,gamma. Default: `gamma` of the smoothing.
+        delta : float, optional
+            Divergence D_inf^delta, in [0, 1).
+
+        Returns
+        -------
+        Stability
+            Level, rate and their proof.
         """
         n = validation.count(n, "n")
         delta = 0.0 if delta is None else validation.between(delta, 0.0, 1.0, "delta", "[)")
@@ -126,7 +142,7 @@ class Potential:
         return replace(claim, source=f"{claim.source}; {said}") if said else claim
 
     def consistency(self, L: Any, gamma: float | None = None) -> float:
-        """max_i -Hess_ii Phi(L) / p_i(L)^gamma: (gamma, epsilon)-differential consistency, measured at L."""
+        """Return max_i -Hess_ii Phi(L) / p_i(L)^gamma, the differential consistency at L."""
         L = _one(L)
         gamma = self.smoothing.gamma if gamma is None else validation.positive(gamma, "gamma")
         p, curvature = self.gradient(L), -np.diagonal(self.hessian(L))
@@ -136,7 +152,7 @@ class Potential:
             return float(np.exp(np.log(curvature[seen]) - gamma * np.log(p[seen])).max())
 
     def is_pod(self, L: Any) -> bool:
-        """Is Hess Phi(L) positive off-diagonal? (prop:POD, with its sign corrected: Hess, not -Hess.)"""
+        """Return True if Hess Phi(L) is positive off the diagonal (prop:POD, corrected: Hess, not -Hess)."""
         H = self.hessian(_one(L))
         off = ~np.eye(H.shape[0], dtype=bool)
         return bool((H[off] >= 0.0).all() and (np.diagonal(H) <= 0.0).all())
@@ -153,12 +169,21 @@ class Potential:
 
 @frozen
 class FTPL(Potential):
-    """The perturbed leader: play the arm that is least after noise of a law was taken off its loss.
+    """Perturbed leader: play the arm with the smallest perturbed loss.
 
-    Phi(L) = E min_i (L_i - scale Z_i), Z_i independent draws of `law`: the perturbed leader.
+    Parameters
+    ----------
+    law : Law
+        Distribution of one perturbation, such as `Exponential()`.
+    scale : float
+        Number > 0 that multiplies the perturbations. A larger scale changes the play more slowly.
 
-    `law`: of one perturbation, such as `Exponential()`. `scale`: what multiplies it, above 0; larger is steadier.
+    Notes
+    -----
+    Phi(L) = E min_i (L_i - scale Z_i), with independent draws Z_i of `law`.
 
+    Examples
+    --------
     >>> from hannan.mathematics.laws.light import Gumbel
     >>> phi = FTPL(Gumbel(), 2.0)
     >>> round(float(phi.gradient([0.0, 1.0])[1]), 12) == round(1 / (1 + math.exp(0.5)), 12)
@@ -183,7 +208,7 @@ class FTPL(Potential):
         return super().accuracy if self.law.kernel else (0.0, ACCURACY)
 
     def sample(self, L: Any, rng: np.random.Generator, size: Any = None) -> Any:
-        """Draws of argmin_i L_i - scale Z_i, by perturbing."""
+        """Return draws of argmin_i L_i - scale Z_i, from perturbations."""
         L = _one(L)
         gaps = (L - L.min()) / self.scale  # not L - scale Z: large losses would round small draws into ties
         count = 1 if size is None else int(np.prod(size))
@@ -221,7 +246,7 @@ class FTPL(Potential):
         def by_table(L: Any) -> Array:
             L = _one(L)
             p, total, _, fine = found.table.leaders(L, self.scale)
-            # What the table does not follow is integrated, or refused, as it is elsewhere.
+            # If the table is not accurate at L, the integral is computed; it raises if it does not converge.
             return np.asarray(p / total) if fine and abs(total - 1.0) <= ACCURACY else self.gradient(L)
 
         return by_table
@@ -267,13 +292,21 @@ class FTPL(Potential):
 
 @frozen
 class FTRL(Potential):
-    """The regularized leader: play the distribution of least loss plus a convex penalty.
+    """Regularized leader: play the distribution with the smallest sum of loss and regularizer.
 
-    Phi(L) = min_p <L, p> + scale F(p): the regularized leader.
+    Parameters
+    ----------
+    regularizer : Regularizer
+        `Entropy()`, `Tsallis(alpha)`, `LogBarrier()` or a user-defined regularizer.
+    scale : float
+        Number > 0 that multiplies the regularizer. A larger scale changes the play more slowly.
 
-    `regularizer`: `Entropy()`, `Tsallis(alpha)` or `LogBarrier()`. `scale`: what multiplies it, above 0; larger is
-    steadier.
+    Notes
+    -----
+    Phi(L) = min_p <L, p> + scale F(p).
 
+    Examples
+    --------
     >>> from hannan.mathematics.regularizers import LogBarrier
     >>> FTRL(LogBarrier(), 1.0).gradient([0.0, 0.0]).tolist()
     [0.5, 0.5]

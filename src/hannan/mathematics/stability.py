@@ -21,15 +21,27 @@ from hannan.saving.result import Result, Shown
 
 @frozen
 class Stability(Result):
-    """How little one loss can change a play: a claim that `hannan.audit` measures.
+    """Claim on how much one loss can change a play, which `hannan.audit` measures.
 
+    Attributes
+    ----------
+    level : float
+        Largest divergence between the plays before and after one loss.
+    rate : float
+        Largest change of the same divergence per unit of loss, which bounds use; inf if there is none.
+    gamma, delta : float
+        Divergence D: D_inf,gamma or, if delta > 0, D_inf^delta.
+    source : str
+        Proof of the claim.
+    exact : bool
+        True if the level is the supremum itself; otherwise it is a proved upper bound.
+
+    Notes
+    -----
     D(p(L), p(L + l)) <= level for every L and every l in [0,1]^n: DiffStable of the paper.
 
-    `level`: the largest divergence of one whole step. `rate`: what a bound uses, the largest change a unit of loss, of
-    the same divergence; inf where there is none. `gamma` and `delta` say which divergence D is: D_inf,gamma, or
-    D_inf^delta when delta > 0. `source`: where it is proved. `exact`: the level is the supremum itself; otherwise it is
-    a proved upper bound.
-
+    Examples
+    --------
     >>> import hannan as hn
     >>> claim = hn.FTPL(hn.Exponential(), scale=2.0).stability(n=3)
     >>> claim.level, claim.rate, claim.exact
@@ -45,7 +57,7 @@ class Stability(Result):
 
     @property
     def divergence(self) -> str:
-        """Which one it is about."""
+        """Name of the divergence."""
         return divergence_name(self.gamma, self.delta)
 
     def shown(self) -> Shown:
@@ -61,7 +73,7 @@ class Stability(Result):
 
 
 def divergence_name(gamma: float, delta: float = 0.0) -> str:
-    """D_inf with what it is of.
+    """Return the name of a divergence.
 
     >>> divergence_name(1.0), divergence_name(0.5), divergence_name(1.0, 1e-6)
     ('D_inf', 'D_inf,0.5', 'D_inf^1e-06')

@@ -1,4 +1,4 @@
-"""The normal law: no hazard rate, but log-concave."""
+"""Gaussian distribution: its hazard is unbounded, but its density is log-concave."""
 
 from __future__ import annotations
 
@@ -12,18 +12,21 @@ from hannan.mathematics.smoothing import Level
 from hannan.saving import frozen
 from hannan.validation import Array
 
-#: Up to this number of quantiles the standard library is quicker than importing SciPy.
+#: Largest number of quantiles for which the standard library is faster than importing SciPy.
 _FEW = 1 << 18
 
 
 @frozen
 class Gaussian(Law):
-    """Gaussian perturbations: bounded regret as experts, but no rate, so that fewer tunings are proved for them.
+    """Gaussian distribution: experts have bounds, although it has no rate; fewer tunings are proved for it.
 
-    f(z) = exp(-z^2/2)/sqrt(2 pi): the hazard grows without bound, so there is no pure level.
+    Notes
+    -----
+    f(z) = exp(-z^2/2)/sqrt(2 pi). The hazard is unbounded, so there is no pure level. The density is log-concave, so
+    experts have R <= E max_n sqrt(T) with Horizon and sqrt(2) E max_n sqrt(T) with Anytime.
 
-    It is log-concave: as experts it has R <= E max_n sqrt(T) by Horizon, sqrt(2) E max_n sqrt(T) by Anytime.
-
+    Examples
+    --------
     >>> Gaussian().hazard
     inf
     """
@@ -103,7 +106,7 @@ def gaussian_delta(shift: float, epsilon: float) -> float:
 
 
 def gaussian_level(shift: float, delta: float) -> float:
-    """The least epsilon >= 0 with gaussian_delta(shift, epsilon) <= delta, rounded to the safe side."""
+    """Return the smallest epsilon >= 0 with gaussian_delta(shift, epsilon) <= delta, rounded up."""
     low, high = 0.0, 1.0
     if gaussian_delta(shift, 0.0) <= delta:
         return 0.0

@@ -17,7 +17,7 @@ from hannan.validation import Array
 
 @frozen
 class PowerTail(Law):
-    """S(z) ~ z^-alpha: no mean for alpha <= 1."""
+    """Distribution with S(z) ~ z^-alpha, whose mean is infinite for alpha <= 1."""
 
     alpha: float
 
@@ -31,12 +31,19 @@ class PowerTail(Law):
 
 @frozen
 class Frechet(PowerTail, ExtremeLaw):
-    """Frechet perturbations: heavy tails, with which a bandit can be good in both worlds.
+    """Frechet distribution: heavy tails, for bandits that are best of both worlds.
 
-    F(z) = exp(-z^-alpha) on z > 0; E max_n = n^(1/alpha) Gamma(1 - 1/alpha), infinite for alpha <= 1.
+    Parameters
+    ----------
+    alpha : float
+        Exponent of the tail, > 0.
 
-    `alpha`: the exponent of the tail, above 0.
+    Notes
+    -----
+    F(z) = exp(-z^-alpha) on z > 0. E max_n = n^(1/alpha) Gamma(1 - 1/alpha), which is infinite for alpha <= 1.
 
+    Examples
+    --------
     >>> round(Frechet(2.0).hazard, 5)
     1.17021
     """
@@ -89,12 +96,19 @@ class Frechet(PowerTail, ExtremeLaw):
 
 @frozen
 class Pareto(PowerTail, TailLaw):
-    """Pareto perturbations: the plainest heavy tail.
+    """Pareto distribution: a heavy tail z^-alpha.
 
-    S(z) = z^-alpha on z >= 1: hazard alpha; E max_n = Gamma(1-1/alpha) n!/Gamma(n+1-1/alpha).
+    Parameters
+    ----------
+    alpha : float
+        Exponent of the tail, > 0.
 
-    `alpha`: the exponent of the tail, above 0.
+    Notes
+    -----
+    S(z) = z^-alpha on z >= 1. The hazard is at most alpha, and E max_n = Gamma(1-1/alpha) n!/Gamma(n+1-1/alpha).
 
+    Examples
+    --------
     >>> Pareto(2.0).hazard, Pareto(2.0).mean, Pareto(1.0).mean
     (2.0, 2.0, inf)
     """

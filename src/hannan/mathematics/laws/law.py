@@ -1,6 +1,6 @@
-"""What a law is: the distribution of one perturbation Z_i, and what it gets for free.
+"""Perturbation distributions: base class, and the members that follow from a density and a cdf.
 
-A law of your own needs a density and a cdf, in one small file:
+A user-defined distribution is one class with a density and a cdf:
 
 >>> import numpy as np
 >>> from dataclasses import dataclass
@@ -11,7 +11,7 @@ A law of your own needs a density and a cdf, in one small file:
 >>> round(LogisticLaw().expected_max(2), 9)
 1.0
 
-State its `hazard` as well, proved by you, and it has a rate, and with it every regret bound.
+With a proved `hazard` it has a rate, and every regret bound.
 """
 
 from __future__ import annotations
@@ -38,14 +38,18 @@ DERIVED = (
 
 @frozen
 class Law(Smoothing):
-    """A law of perturbations: what a perturbed leader adds to each cumulative loss before it takes the least.
+    """Distribution of the perturbations that a perturbed leader subtracts from the cumulative losses.
 
-    F(z) = P(Z <= z) of one standard draw Z; a potential multiplies it by its scale. `hazard` is sup f/(1-F), the rate
-    of the play at scale 1, inf where it is unbounded; `mean` and `expected_max(n)` say what the noise costs.
+    A user-defined distribution is a frozen dataclass with `density` and `cdf`, and with `hazard` if one is proved
+    (CONTRIBUTING, "Add a law"). Bounds then state that the hazard is assumed, not verified.
 
-    A law of your own is a frozen dataclass with `density` and `cdf`, and `hazard` where you have proved one; see
-    CONTRIBUTING.
+    Notes
+    -----
+    F(z) = P(Z <= z) for one draw Z at scale 1. `hazard` is sup f/(1-F), the rate of the play at scale 1, or inf.
+    The range of the play is E max_n Z - E Z.
 
+    Examples
+    --------
     >>> import hannan as hn
     >>> law = hn.Gumbel()
     >>> round(float(law.cdf(0.0)), 6), round(float(law.survival_quantile(0.5)), 6)
@@ -54,7 +58,7 @@ class Law(Smoothing):
 
     @property
     def support(self) -> tuple[float, float]:
-        """The least interval outside which the density is zero."""
+        """Smallest interval outside of which the density is zero."""
         return (-math.inf, math.inf)
 
     @property
@@ -63,35 +67,35 @@ class Law(Smoothing):
         return ()
 
     def density(self, z: Any) -> Any:
-        """f(z) = F'(z)."""
+        """Return f(z) = F'(z)."""
         raise NotImplementedError(f"{type(self).__name__} must define density(z)")
 
     def cdf(self, z: Any) -> Any:
-        """F(z) = P(Z <= z)."""
+        """Return F(z) = P(Z <= z)."""
         raise NotImplementedError(f"{type(self).__name__} must define cdf(z)")
 
     def survival(self, z: Any) -> Any:
-        """S(z) = P(Z > z)."""
+        """Return S(z) = P(Z > z)."""
         return 1.0 - np.asarray(self.cdf(z))
 
     def log_density(self, z: Any) -> Any:
-        """log f(z)."""
+        """Return log f(z)."""
         with np.errstate(divide="ignore"):
             return np.log(self.density(z))
 
     def log_cdf(self, z: Any) -> Any:
-        """log F(z)."""
+        """Return log F(z)."""
         with np.errstate(divide="ignore"):
             return np.log(self.cdf(z))
 
     def log_survival(self, z: Any) -> Any:
-        """log S(z)."""
+        """Return log S(z)."""
         with np.errstate(divide="ignore"):
             return np.log(self.survival(z))
 
     @property
     def hazard(self) -> float:
-        """h = sup_z f(z)/S(z), inf where unbounded: the rate of the potential times its scale."""
+        """Supremum of f(z)/S(z), inf if it is unbounded: the rate of the play at scale 1."""
         raise ValueError(
             f"{type(self).__name__} must state its hazard, sup f/(1-F), to have a rate; "
             "define the property `hazard` with a proved value"
@@ -173,18 +177,18 @@ class Law(Smoothing):
 
     @property
     def log_concave(self) -> bool:
-        """Whether log f is proved to be concave, f jumping nowhere downwards: it then needs no hazard as an expert."""
+        """True if log f is proved to be concave and f has no downward jump; experts then need no hazard."""
         return False
 
     @property
     def mean(self) -> float:
-        """E Z, inf where it is infinite."""
+        """E Z, which may be inf."""
         return self.expected_max(1)
 
     def expected_max(self, n: int) -> float:
-        """E max(Z_1..Z_n) = int_0^inf e^-v S^-1(1 - e^(-v/n)) dv, v = -log F(max)^n being Exp(1).
+        """Return E max(Z_1..Z_n) = int_0^inf e^-v S^-1(1 - e^(-v/n)) dv, where v = -log F(max)^n is Exp(1).
 
-        Without a quantile function of its own a law is integrated by its density instead.
+        If the class defines no quantile function, the density is integrated instead.
         """
         n = validation.count(n, "n")
         if type(self).survival_quantile is Law.survival_quantile:
@@ -202,7 +206,7 @@ class Law(Smoothing):
         return float((weight[kept] * z[kept]).sum())
 
     def survival_quantile(self, s: Any) -> Array:
-        """S^-1(s): the z with P(Z > z) = s, by bisection where no closed form is given."""
+        """Return the z with P(Z > z) = s, by bisection unless a class overrides it."""
         s = np.asarray(s, dtype=np.float64)
         low, high = (math.asinh(min(max(end, -1e300), 1e300)) for end in self.support)
         # Halving arcsinh z, not z: a heavy tail has quantiles of 1 and of 1e100.
@@ -215,13 +219,13 @@ class Law(Smoothing):
         return np.asarray(np.sinh(0.5 * (left + right)))
 
     def sample(self, rng: np.random.Generator, size: Any = None) -> Any:
-        """Draws of Z from `rng`."""
+        """Return draws of Z from `rng`."""
         return self.survival_quantile(rng.random(size))[()]
 
 
 @frozen
 class _ByExponent(Law):
-    """A law with one tail exp(-E(z)): what follows from log |E'|, E itself being given in one form or another."""
+    """Law with one tail exp(-E(z)), given by log |E'| and E."""
 
     def log_slope(self, z: Array) -> Array:
         """Return ``log |E'(z)|`` at points of the support."""
@@ -243,10 +247,10 @@ class _ByExponent(Law):
 
 @frozen
 class TailLaw(_ByExponent):
-    """S(z) = exp(-H(z)) on the support: a law given by its cumulative hazard H and log H'."""
+    """Law with S(z) = exp(-H(z)) on the support, given by its cumulative hazard H and log H'."""
 
     def exponent(self, z: Array) -> Array:
-        """H(z) = -log S(z) inside the support."""
+        """Return H(z) = -log S(z) inside the support."""
         raise NotImplementedError
 
     def _exponent(self, z: Array) -> Array:
@@ -269,10 +273,10 @@ class TailLaw(_ByExponent):
 
 @frozen
 class ExtremeLaw(_ByExponent):
-    """F(z) = exp(-K(z)) on the support: a law given by log K and log(-K')."""
+    """Law with F(z) = exp(-K(z)) on the support, given by log K and log(-K')."""
 
     def log_exponent(self, z: Array) -> Array:
-        """log K(z), K = -log F, inside the support."""
+        """Return log K(z) inside the support, K = -log F."""
         raise NotImplementedError
 
     def _exponent(self, z: Array) -> Array:
@@ -298,14 +302,14 @@ class ExtremeLaw(_ByExponent):
 
 
 def log1mexp(x: Any) -> Any:
-    """log(1 - e^-x) for x >= 0, exact at both ends."""
+    """Return log(1 - e^-x) for x >= 0, accurate at both ends."""
     x = np.asarray(x, dtype=np.float64)
     with np.errstate(divide="ignore"):
         return np.where(x < math.log(2.0), np.log(-np.expm1(-x)), np.log1p(-np.exp(-x)))[()]
 
 
 def _inside(law: Law, z: Any) -> tuple[Array, Any]:
-    """z with what is below the support moved into it, and where it was inside; NaN stays NaN."""
+    """Return (z with numbers below the support moved into it, mask of numbers inside); NaN stays NaN."""
     z = np.asarray(z, dtype=np.float64)
     low = law.support[0]
     inside = ~(z < low)
@@ -316,7 +320,7 @@ EULER = 0.57721566490153286061
 
 
 def harmonic(n: int) -> float:
-    """H_n = 1 + 1/2 + ... + 1/n."""
+    """Return H_n = 1 + 1/2 + ... + 1/n."""
     if n < 100:
         return math.fsum(1.0 / k for k in range(1, n + 1))
     # Euler-Maclaurin: the next term is below 1e-17 from n = 100 on.
@@ -386,14 +390,14 @@ def _mean_score(law: Law, n: int) -> float:
     return (sums[1] + abs(sums[1] - sums[0])) * (1.0 + 1e-13)
 
 
-#: Where it is looked at: survival from 1 - 1e-6 down to 1e-9, where 1 - F still has seven digits.
+#: Levels at which a law is checked: survival from 1 - 1e-6 down to 1e-9, where 1 - F still has seven digits.
 _LEVELS = np.concatenate([1.0 - np.logspace(-6, -2, 60), np.linspace(0.985, 0.02, 200), np.logspace(-1.75, -9, 140)])
-#: 1 - F is right to so much, and quotients to a few more digits less.
+#: Tolerances for rounding errors of 1 - F, and of its quotients.
 _LOST, _SLACK = 1e-14, 1e-6
 
 
 def on_your_word(law: object) -> str:
-    """What to print of a law of your own; refuses what its density or cdf contradicts. Empty for the package's laws."""
+    """Return what is assumed of a user-defined law; raise ValueError if its density or cdf contradicts it."""
     if not _is_yours(law):
         return ""
     return "; ".join(filter(None, (checked_hazard(law), checked_concavity(law))))
@@ -404,7 +408,7 @@ def _is_yours(law: object) -> bool:
 
 
 def hazard_of_yours(law: object) -> float | None:
-    """The hazard that a law of your own states; None for laws of the package, and where none is stated."""
+    """Return the finite hazard that a user-defined law states, or None."""
     if not _is_yours(law):
         return None
     own = validation.user_defined(law, DERIVED)
@@ -420,7 +424,7 @@ def hazard_of_yours(law: object) -> float | None:
 
 
 def checked_hazard(law: object) -> str:
-    """What to print of the hazard that a law of your own states; refuses one that its density or cdf exceeds.
+    """Return what is assumed of a stated hazard; raise ValueError if the density or the cdf exceeds it.
 
     h >= f/S at each quantile, and S(a) <= e^(h (b - a)) S(b) between neighbours, which needs the cdf alone.
     Empty for laws of the package.
@@ -459,7 +463,7 @@ def checked_hazard(law: object) -> str:
 
 
 def checked_concavity(law: object) -> str:
-    """The same for `log_concave`: the slope of log f, from quantile to quantile, must not rise."""
+    """Return what is assumed of `log_concave`; raise ValueError if the slope of log f increases between quantiles."""
     if not (_is_yours(law) and isinstance(law, Law) and law.log_concave):
         return ""
     name = type(law).__name__

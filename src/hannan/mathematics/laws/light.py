@@ -20,10 +20,14 @@ AT_THE_END = "sup_y log S(y)/S(y + 1/scale), at the end of the support: the haza
 
 @frozen
 class Exponential(TailLaw):
-    """Exponential perturbations: the default of `Experts`, with the least proved bound of the laws here.
+    """Exponential distribution: the default of `Experts`, with the smallest proved bound of these distributions.
 
-    S(z) = e^-z on z > 0: hazard 1, E max_n = H_n. It is Gamma(1) and Weibull(1).
+    Notes
+    -----
+    S(z) = e^-z on z > 0. The hazard is 1, and E max_n = H_n. It equals Gamma(1) and Weibull(1).
 
+    Examples
+    --------
     >>> Exponential().expected_max(2), Exponential().hazard
     (1.5, 1.0)
     """
@@ -62,12 +66,19 @@ class Exponential(TailLaw):
 
 @frozen
 class Gamma(Law):
-    """Gamma perturbations: sums of exponential ones where the shape is a whole number.
+    """Gamma distribution: the sum of `shape` exponential variables if the shape is an integer.
 
-    f(z) = z^(shape-1) e^-z / Gamma(shape) on z > 0: hazard 1 from shape 1 on, unbounded below.
+    Parameters
+    ----------
+    shape : float
+        Number > 0; 1 is the exponential distribution.
 
-    `shape`: above 0; at 1 it is the exponential law.
+    Notes
+    -----
+    f(z) = z^(shape-1) e^-z / Gamma(shape) on z > 0. The hazard is 1 for shape >= 1 and unbounded for shape < 1.
 
+    Examples
+    --------
     >>> Gamma(1.0).hazard, Gamma(0.5).hazard
     (1.0, inf)
     """
@@ -169,13 +180,13 @@ class Gamma(Law):
 
 
 def _positive(z: Any) -> tuple[Array, Any]:
-    """z with what is below zero moved to 1, and where it was inside; NaN stays NaN."""
+    """Return (z with numbers below 0 replaced by 1, mask of numbers not below 0); NaN stays NaN."""
     z = np.asarray(z, dtype=np.float64)
     return np.where(z < 0.0, 1.0, z), ~(z < 0.0)
 
 
 def _log_of(part: Any, rest: Any, tail: Callable[[], Array]) -> Array:
-    """log part: log1p(-rest) above 1/2, and tail() where part is too small for a float."""
+    """Return log(part): log1p(-rest) above 1/2, and tail() where `part` is too small for a float."""
     part, rest = np.asarray(part), np.asarray(rest)
     near = np.where(part > 0.5, np.log1p(-np.minimum(rest, 0.5)), np.log(np.maximum(part, 1e-290)))
     return np.where(part < 1e-290, tail(), near) if (part < 1e-290).any() else near
@@ -183,10 +194,14 @@ def _log_of(part: Any, rest: Any, tail: Callable[[], Array]) -> Array:
 
 @frozen
 class Gumbel(ExtremeLaw):
-    """Gumbel perturbations: the perturbed leader that plays exactly as Hedge does.
+    """Gumbel distribution, whose perturbed leader plays exactly like Hedge.
 
-    F(z) = exp(-e^-z): the play is Hedge's, p_i proportional to exp(-L_i/scale), exactly.
+    Notes
+    -----
+    F(z) = exp(-e^-z). The play is p_i proportional to exp(-L_i/scale).
 
+    Examples
+    --------
     >>> round(Gumbel().expected_max(10) - Gumbel().mean, 12) == round(math.log(10), 12)
     True
     """
@@ -222,10 +237,14 @@ class Gumbel(ExtremeLaw):
 
 @frozen
 class Laplace(Law):
-    """Laplace perturbations: exponential ones on both sides of 0, as differential privacy adds them.
+    """Laplace distribution: exponential on both sides of 0, as in differential privacy.
 
-    ``f(z) = e^-|z| / 2``: hazard 1; E max_n = sum_(k<=n) (1 - 2^-k)/k - 2^-n/n.
+    Notes
+    -----
+    ``f(z) = e^-|z| / 2``. The hazard is at most 1, and E max_n = sum_(k<=n) (1 - 2^-k)/k - 2^-n/n.
 
+    Examples
+    --------
     >>> Laplace().expected_max(2)
     0.75
     """
@@ -284,15 +303,22 @@ class Laplace(Law):
 
 @frozen
 class Weibull(TailLaw):
-    """Weibull perturbations, plain or conditioned: tails between the exponential law and heavy ones.
+    """Weibull distribution, plain or conditioned: tails between the exponential distribution and heavy tails.
 
-    S(z) = exp(-z^k); conditioned: S(z) = exp(1 - (1+z)^k), the draw above 1 less 1.
+    Parameters
+    ----------
+    k : float
+        Exponent > 0.
+    conditioned : bool, default False
+        If True, the distribution of Z - 1 given Z > 1.
 
-    The plain hazard k z^(k-1) is bounded at k = 1 only; conditioning bounds it by k for k <= 1
-    (the paper's '*').
+    Notes
+    -----
+    S(z) = exp(-z^k) or, conditioned, S(z) = exp(1 - (1+z)^k), for z > 0. The plain hazard k z^(k-1) is bounded for
+    k = 1 only; the conditioned hazard is at most k for k <= 1 (marked '*' in the paper).
 
-    `k`: the exponent, above 0. `conditioned`: draws above 1, less 1.
-
+    Examples
+    --------
     >>> Weibull(0.5).hazard, Weibull(0.5, conditioned=True).hazard
     (inf, 0.5)
     """
