@@ -127,7 +127,7 @@ if TYPE_CHECKING:
     from hannan.players.player import BanditPlayer
 
 _THEOREM = "thm:gbpa_bandits, corrected form"
-#: What `__post_init__` puts a value in the place of: no field of a built learner is None.
+#: Sentinel: replaced in __post_init__.
 _LEFT_OUT: Any = None
 #: Defaults if smoothing and estimator are both omitted and the tuning is omitted or `Horizon`; defaults otherwise.
 _BEST_KNOWN = (Tsallis(0.5), Anytime(0.5), ReducedVariance())
@@ -137,23 +137,41 @@ _CONSTANT = "Tsallis(1/2) with reduced variance at a constant scale, proved in d
 
 @frozen(repr=False)
 class Bandit(Learner):
-    """Choose one of n arms each round, and see the loss of that arm alone: ads, variants, routes.
+    """Multi-armed bandit: choose one of n arms, and observe the loss of that arm only.
 
+    Defaults: with smoothing, tuning and estimator omitted, the learner is Tsallis-INF with reduced variance, whose
+    regret is of order sqrt(n t) for all oblivious losses and of order log t for i.i.d. losses. If only the number of
+    rounds is given, `Bandit(n, tuning=Horizon(rounds))` has the constant scale with the smallest proved bound, of order
+    sqrt(2 n T). In all other cases an omitted part is `Tsallis(0.5)`, `Anytime()` or `ImportanceWeighted()`, which
+    allow unavailable arms. docs/defaults.md compares the anytime bounds; for rare clicks see `LBInf`.
+
+    Parameters
+    ----------
+    n : int or sequence of str
+        Number of arms, or their names, which `arms` then contains.
+    smoothing : Law or Regularizer, optional
+        Smoothing.
+    tuning : Tuning, optional
+        Rule that sets the scale of the smoothing.
+    estimator : Estimator, optional
+        Rule that turns one observed loss into estimated losses of all arms.
+    loss_range : tuple of float, default (0.0, 1.0)
+        Range of the losses, or of the gains. A loss outside of the range raises ValueError.
+    gains : bool, default False
+        If True, larger values are better.
+    arms : tuple of str, optional
+        Names of the arms.
+
+    Notes
+    -----
     p_t = grad Phi(Lhat_{t-1}), lhat_t = l_{t,i}/p_{t,i} e_i: Algorithm 4 of the paper.
 
-    With smoothing, tuning and estimator all left out it is Tsallis-INF with reduced variance, Tsallis(0.5),
-    Anytime(0.5), ReducedVariance(): its order is sqrt(n t) whatever the losses do and log t where they are stochastic
-    (Zimmert, Seldin 2021); on rare clicks `LBInf(n)` loses half as much. If the number of rounds is known,
-    `Bandit(n, tuning=Horizon(rounds))` is Tsallis(0.5), ReducedVariance() at the constant scale with the smallest
-    proved bound, sqrt(2 n T) in order. In all other cases an omitted part is Tsallis(0.5), Anytime() or
-    ImportanceWeighted(), with which arms may sleep. Which anytime bound is the smallest depends on n and t: in long
-    games that of the default, in short ones with few arms that of Exponential(), with many that of Tsallis(0.5)
-    (docs/defaults.md).
+    References
+    ----------
+    Zimmert and Seldin, Tsallis-INF: an optimal algorithm for stochastic and adversarial bandits, JMLR 2021.
 
-    `n`: how many arms there are, or their names, which `arms` then has. `smoothing`: a law or a regularizer. `tuning`:
-    how its scale is set. `estimator`: how one loss becomes a vector. `loss_range` and `gains` say the units: losses (or
-    gains) outside the range are refused.
-
+    Examples
+    --------
     >>> Bandit(10)
     Bandit(10, smoothing=Tsallis(alpha=0.5), tuning=Anytime(factor=0.5), estimator=ReducedVariance())
     >>> move = Bandit(["red", "blue"], gains=True).start(seed=1).act()
@@ -304,8 +322,33 @@ class Bandit(Learner):
         self, rounds: int | None = None, best_loss: float | None = None, *,
         printed: bool = False, against: Whom = None, delta: float | None = None,
     ) -> Bound:  # fmt: skip
-        """As `Learner.bound`. With `delta`, of Exp3-IX: a bound on the regret of a run, with probability 1 - delta.
+        """Return the smallest proved bound on the expected regret, or with `delta` on the regret of one run.
 
+        Parameters
+        ----------
+        rounds : int, optional
+            Number of rounds. Required unless the tuning states it.
+        best_loss : float, optional
+            Best cumulative loss in hindsight, or an upper bound on it; for gains, a lower bound. Default: `rounds`.
+        printed : bool, default False
+            If True, the result also has the bound with the constants of the paper.
+        against : {"adaptive", "oblivious", "iid"}, optional
+            Adversary that the bound must hold against. Default: the smallest bound that is proved.
+        delta : float, optional
+            If given, the bound holds for the regret of one run with probability 1 - delta. It is proved for `exp3_ix`.
+
+        Returns
+        -------
+        Bound
+            Value, terms, theorem and adversary.
+
+        Raises
+        ------
+        Withheld
+            If no such bound is proved.
+
+        Examples
+        --------
         >>> from hannan.learners.algorithms import exp3_ix
         >>> round(exp3_ix(8, 4000).bound(delta=0.05).value, 1)
         1056.9

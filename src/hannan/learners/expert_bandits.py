@@ -22,18 +22,34 @@ _EXPONENTIAL = Exponential()
 
 @dataclass(frozen=True, repr=False)
 class ExpertBandit(Learner):
-    """Choose an action on the advice of experts each round, and see the loss of that action alone.
+    """Bandit with expert advice: choose an action on the advice of experts, and observe the loss of that action only.
 
+    Parameters
+    ----------
+    actions : int
+        Number of actions, K.
+    experts : int
+        Number of experts. The regret is against the best expert.
+    smoothing : Law or Regularizer, default Exponential()
+        Smoothing over the experts.
+    tuning : Tuning, optional
+        Rule that sets the scale. Default: `Anytime()`, or `SelfConfident()` with clip="tuned".
+    clip : float or "tuned", default 0.0
+        Threshold of the clipping. With 0 the bound is worst-case, of order sqrt(K t). With "tuned" and `BestLoss` or
+        `SelfConfident` it is first-order, of order L*^(2/3). Other numbers are fixed thresholds.
+    loss_range : tuple of float, default (0.0, 1.0)
+        Range of the losses, or of the gains. A loss outside of the range raises ValueError.
+    gains : bool, default False
+        If True, larger values are better.
+
+    Notes
+    -----
     q_t = psi_t(grad Phi(Lhat_{t-1})), clipped or not: Algorithm 3 of the paper. Expert i advises an action, or a
     distribution E_i over actions; q = sum_i p_i E_i, an action j is drawn from C_rho(q), and expert i is charged E_ij
-    l_j/q_j. The regret is against the best expert.
+    l_j/q_j.
 
-    `clip=0.0`: zero order, sqrt(K t). `clip="tuned"`: first order, L*^(2/3), by `BestLoss` or by `SelfConfident`, which
-    knows nothing beforehand. `clip=rho`: a fixed threshold.
-
-    `actions`: how many actions, K. `experts`: how many experts. `smoothing` and `tuning`: as for `Bandit`. `loss_range`
-    and `gains` say the units: losses (or gains) outside the range are refused.
-
+    Examples
+    --------
     >>> ExpertBandit(4, 30).tuning, ExpertBandit(4, 30, clip="tuned").tuning
     (Anytime(factor=None), SelfConfident(rounds=None))
     """
@@ -66,14 +82,14 @@ class ExpertBandit(Learner):
         return self.experts == 1 or self.actions == 1
 
     def _tuned_clip(self) -> tuple[float, float]:
-        """(scale, rho) of clip="tuned" by BestLoss."""
+        """Return (scale, rho) of clip="tuned" with BestLoss."""
         k = self._tuned_constants(self.experts, self.tuning.told_rounds)
         epsilon, rho = bounds.clipped_tuning(k.c, self.actions, self.tuned_best() + k.bias)
         return k.rate / epsilon, rho
 
     @property
     def rho(self) -> float:
-        """The threshold of the first round; only that of SelfConfident changes later."""
+        """Threshold of the first round; with `SelfConfident` it changes later."""
         if self.clip != "tuned":
             return float(self.clip)
         if self._trivial:

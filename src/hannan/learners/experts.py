@@ -27,17 +27,34 @@ _EXPONENTIAL, _SELF_CONFIDENT = Exponential(), SelfConfident()
 
 @dataclass(frozen=True, repr=False)
 class Experts(Learner):
-    """Choose one of n experts (or mix them) each round, and see every loss afterwards.
+    """Prediction with expert advice: choose one of n experts, or mix them, and observe the losses of all.
 
-    p_t = grad Phi(L_{t-1}), L_t = L_{t-1} + l_t: Algorithm 2 of the paper.
+    The default needs no tuning: `SelfConfident` adapts to the best loss, and the exponential distribution has the
+    smallest c' = H_n - 1 of the smoothings here (below ln n of Hedge), hence the smallest bound. `Entropy` needs less
+    time per round.
 
-    The default needs no tuning: SelfConfident adapts to the best loss, and of all smoothings here the exponential law
-    has the least c' = H_n - 1 (< ln n, Hedge's), so the least bound, 2c' + 2 sqrt(c'^2 + c'(L*+1)). Entropy costs less
-    time a round.
+    Parameters
+    ----------
+    n : int
+        Number of experts.
+    smoothing : Law or Regularizer, default Exponential()
+        Smoothing.
+    tuning : Tuning, default SelfConfident()
+        Rule that sets the scale of the smoothing.
+    loss_range : tuple of float, default (0.0, 1.0)
+        Range of the losses, or of the gains. A loss outside of the range raises ValueError.
+    gains : bool, default False
+        If True, larger values are better.
+    prior : tuple of float, optional
+        Weights of the experts, for `Entropy` or `Gumbel` only. Default: uniform.
 
-    `n`: how many experts. `smoothing`: a law or a regularizer. `tuning`: how its scale is set. `loss_range` and `gains`
-    say the units: a loss outside the range is refused. `prior`: weights of the experts, for Entropy or Gumbel only.
+    Notes
+    -----
+    p_t = grad Phi(L_{t-1}), L_t = L_{t-1} + l_t: Algorithm 2 of the paper. The bound of the default is
+    2c' + 2 sqrt(c'^2 + c'(L* + 1)).
 
+    Examples
+    --------
     >>> from hannan.learners.tuning import BestLoss
     >>> print(Experts(10, tuning=BestLoss(100)).bound())
     expected regret <= 21.58 if the best loss L* <= 100 on every run, even against an adaptive adversary
@@ -90,7 +107,7 @@ class Experts(Learner):
 
     @property
     def _variance(self) -> float:
-        """D_t <= v/(2 scale)."""
+        """v with D_t <= v/(2 scale)."""
         return self.smoothing.variance_constant(self.n)
 
     @property
@@ -128,8 +145,33 @@ class Experts(Learner):
         printed: bool = False,
         against: str | None = None,
     ) -> Bound:
-        """As `Learner.bound`. `delay`: at most so many losses were missing whenever a move was drawn.
+        """Return the smallest proved bound on the expected regret.
 
+        Parameters
+        ----------
+        rounds : int, optional
+            Number of rounds. Required unless the tuning states it, or the bound does not depend on it.
+        best_loss : float, optional
+            Best cumulative loss in hindsight, or an upper bound on it; for gains, a lower bound. Default: `rounds`.
+        delay : int, default 0
+            Largest number of losses that were missing when a move was drawn.
+        printed : bool, default False
+            If True, the result also has the bound with the constants of the paper.
+        against : {"adaptive", "oblivious", "iid"}, optional
+            Adversary that the bound must hold against. Default: the smallest bound that is proved.
+
+        Returns
+        -------
+        Bound
+            Value, terms, theorem and adversary.
+
+        Raises
+        ------
+        Withheld
+            If no such bound is proved.
+
+        Examples
+        --------
         >>> from hannan.learners.tuning import Fixed
         >>> Experts(2, tuning=Fixed(10.0)).bound(100, best_loss=20, delay=1).source
         'thm:analysis_experts, corrected form: Fixed, 1 late'

@@ -1,4 +1,4 @@
-"""What every learner is: a frozen, printable, JSON-able description of how to play."""
+"""Base class of learners: frozen descriptions of how to play, with units, bounds and JSON."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def how_many(n: Any) -> Any:
-    """The count of a count or of names.
+    """Return the number of arms from a number or a list of names.
 
     >>> how_many(3), how_many(["red", "blue"])
     (3, 2)
@@ -47,7 +47,7 @@ def how_many(n: Any) -> Any:
 
 
 def name_arms(learner: Any) -> None:
-    """Turn a list in the place of n into n and `arms`; names are text, each once, one for each arm."""
+    """Replace a list of names given as n by n and `arms`; names are distinct non-empty strings, one per arm."""
     if isinstance(learner.n, (list, tuple)):
         if learner.arms is not None:
             raise ValueError(f"arms must be named once; got {list(learner.n)!r} and arms={learner.arms!r}")
@@ -66,7 +66,7 @@ def name_arms(learner: Any) -> None:
     object.__setattr__(learner, "arms", names)
 
 
-#: What stands in the way of one that sees every loss, and of one that sees its own.
+#: Reasons for the missing privacy statement: of learners that observe all losses, and only their own.
 EVERY = (
     "its stability is of one step and one side, and its tuning may follow what it saw, so that one loss may show in "
     "every later move"
@@ -78,10 +78,10 @@ OWN = (
 
 
 class NotPrivate:
-    """`privacy` and `scale_for` of learners for which nothing is proved: a sentence."""
+    """Methods `privacy` and `scale_for` of learners without a proved privacy statement."""
 
     def privacy(self, *_: Any, **__: Any) -> NoReturn:
-        """Withheld: no two-sided statement over rounds is proved; the sentence says what there is."""
+        """Raise Withheld, because no two-sided statement over rounds is proved; the message names an alternative."""
         setup: Any = getattr(self, "setup")()  # noqa: B009, of the learner that this is part of
         exposed = EVERY if setup.setting == "experts" else OWN
         n: int = getattr(self, "n", 0) or getattr(self, "experts", 2)
@@ -94,7 +94,7 @@ class NotPrivate:
         )
 
     def scale_for(self, *_: Any, **__: Any) -> NoReturn:
-        """Withheld, as `privacy` is."""
+        """Raise Withheld, like `privacy`."""
         self.privacy()
 
 
@@ -103,8 +103,9 @@ if TYPE_CHECKING:
 
 
 class Constants(NamedTuple):
-    """What the bounds need to know of a smoothing: rate = h/scale, range = G scale, and the cost of the
-    log-barrier's comparator, which keeps tau = 1/(n T) on each arm: (n-1) tau T."""
+    """Constants of a smoothing that bounds use: rate = h/scale, range = G scale, and the cost of a comparator
+    that keeps a positive probability on every arm.
+    """
 
     rate: float
     range: float
@@ -112,15 +113,15 @@ class Constants(NamedTuple):
 
     @property
     def c(self) -> float:
-        """c' = rate times range, free of the scale."""
+        """c' = rate * range, which does not depend on the scale."""
         return self.rate * self.range
 
 
 class Proof(NamedTuple):
-    """The terms of a bound, losses in [0, 1], the theorem they come from, how much of it is proved here, against
-    whom it holds, in which sense (None: as the learner's bounds do), and what else it covers.
+    """Terms of a bound for losses in [0, 1], with theorem, extent of the proof, adversary, sense and covers.
 
-    `supposes` is the best loss, of losses in [0, 1], at which the terms were evaluated; None if they hold for all.
+    `against` and `sense` are None if they are those of the learner's bounds. `supposes` is the best loss, of losses in
+    [0, 1], at which the terms were evaluated; it is None if they hold for every best loss.
     """
 
     terms: Terms
@@ -133,12 +134,12 @@ class Proof(NamedTuple):
 
     @property
     def value(self) -> float:
-        """The sum of the terms."""
+        """Sum of the terms."""
         return math.fsum(self.terms.values())
 
 
 class Weigher(NamedTuple):
-    """What makes weights of losses: a smoothing, or the kernel of a learner with a memory and its parameters.
+    """Rule that makes weights of losses: a smoothing, or the kernel of a learner with a memory and its parameters.
 
     `gamma` is that of the divergence in which the level is measured.
     """
@@ -166,30 +167,39 @@ class Weigher(NamedTuple):
 
 
 class Learner(NotPrivate, saving.Described):
-    """The door (units, tuning), the bound in the user's units, JSON, `repr`, and `start`."""
+    """Base class of learners: validation, bounds in the user's units, JSON, `repr` and `start`."""
 
     smoothing: Smoothing
     tuning: Tuning
     loss_range: tuple[float, float]
     gains: bool
 
-    #: Values that `repr` leaves out besides the defaults of the fields: what a field becomes when others are given.
+    #: Values that `repr` omits, in addition to the defaults of the fields.
     _unsaid: ClassVar[dict[str, Any]] = {}
     #: True if games step its players in Python.
     stepped: ClassVar[bool] = False
-    #: The largest loss that may be stated.
+    #: Largest absolute value in a loss range.
     _largest: ClassVar[float] = validation.LARGEST_LOSS
-    #: Against whom its bounds hold, and in which sense, where a proof does not say otherwise.
+    #: Adversary and sense of its bounds, unless a proof states others.
     _against: ClassVar[Against] = "oblivious"
     _sense: ClassVar[Sense | None] = None
 
     def start(self, seed: int | None = None, name: str | None = None) -> Player:
-        """A live player. Without a seed its randomness is the operating system's, and nobody can foresee its moves.
+        """Return a live player.
 
-        A seed is for experiments: the same one makes the same moves, those of run 0 of `play(seed=seed)`, so whoever
-        knows it can make the player pay more than its bound; its certificate says that it has one.
-        `name` is the player's id in its tickets; without one it gets a fresh one, so that no ticket of
-        another player is ever taken for its own.
+        Parameters
+        ----------
+        seed : int, optional
+            Seed for experiments: the moves are those of run 0 of `hn.play(seed=seed)`. An adversary that knows the seed
+            can predict the moves and exceed the bound, so the certificate reports it. Default: randomness of the
+            operating system.
+        name : str, optional
+            Id of the player in its tickets. Default: a new id, so that tickets of other players are rejected.
+
+        Returns
+        -------
+        Player
+            Running learner.
         """
         raise NotImplementedError
 
@@ -212,7 +222,7 @@ class Learner(NotPrivate, saving.Described):
         )  # fmt: skip
 
     def schedule(self) -> Schedule | ClippedSchedule:
-        """The rule of its scale."""
+        """Return the rule that sets the scale."""
         raise NotImplementedError
 
     # Description
@@ -296,16 +306,31 @@ class Learner(NotPrivate, saving.Described):
     def bound(
         self, rounds: int | None = None, best_loss: float | None = None, *, printed: bool = False, against: Whom = None
     ) -> Bound:
-        """A bound on the expected regret of the rounds, in the units of the losses.
+        """Return the smallest proved bound on the expected regret, in the units of the losses.
 
-        `best_loss` is the cumulative loss of the best choice in hindsight, or an upper bound on it (for gains, a lower
-        bound); without it the rounds stand for it. A bound that uses it states the condition, "if the best loss L* <=
-        best_loss on every run"; a bound that does not need it ignores it. `printed=True` adds the paper's own form.
-        `against`: the least bound that holds against "any", "oblivious" or "iid" losses (`Bound.against`);
-        left out, the least that is proved, which says of whom it holds. No bound is above the rounds times the range,
-        which holds on every run; it is given where a proved bound is not below it, and not in place of one that is
-        below it but holds against others.
-        Where no bound is proved this raises `Withheld`, a ValueError, with the reason.
+        Parameters
+        ----------
+        rounds : int, optional
+            Number of rounds. Required unless the tuning states it, or the bound does not depend on it.
+        best_loss : float, optional
+            Best cumulative loss in hindsight, or an upper bound on it; for gains, a lower bound. A bound that uses it
+            states the condition "if the best loss L* <= best_loss on every run". Default: `rounds`.
+        printed : bool, default False
+            If True, the result also has the bound with the constants of the paper.
+        against : {"adaptive", "oblivious", "iid"}, optional
+            Adversary that the bound must hold against. Default: the smallest bound that is proved; `Bound.against`
+            reports its adversary.
+
+        Returns
+        -------
+        Bound
+            Value, terms, theorem and adversary. It is at most the trivial bound, rounds * range, which holds on every
+            run and is returned if no smaller bound is proved.
+
+        Raises
+        ------
+        Withheld
+            If no such bound is proved.
         """
         return self._bounded(rounds, best_loss, printed, 0, against)
 

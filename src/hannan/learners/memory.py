@@ -1,4 +1,4 @@
-"""Learners with a memory: weights that are no function of L alone; what they share with each other and the rest."""
+"""Learners with a memory, whose weights are not a function of L alone: base classes of learners and players."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from hannan.saving import frozen
 
 @dataclass(frozen=True, repr=False)
 class Remembered(Learner):
-    """The door, the units and the bound of a learner that has no smoothing and no tuning."""
+    """Learner without a smoothing and a tuning: validation, units and bound."""
 
     n: int
 
     setting: ClassVar[str] = "experts"
-    #: Whether every run has a state of its own.
+    #: True if a run uses a second stream of random numbers.
     own_noise: ClassVar[bool] = False
-    #: How much of the proof of its bound is in docs/mathematics.md.
+    #: Extent of the proof in docs/mathematics.md.
     _proved: ClassVar[Proved] = "published"
 
     def __post_init__(self) -> None:
@@ -72,7 +72,7 @@ class Remembered(Learner):
         return bound.asked(against)
 
     def _asked(self, rounds: int | None, best_loss: float | None) -> tuple[int, float]:
-        """(rounds, L*) of losses in [0, 1]."""
+        """Return (rounds, L*) for losses in [0, 1]."""
         if rounds is None:
             raise ValueError("rounds must be given: the bound grows with them")
         rounds = validation.count(rounds, "rounds", least=0)
@@ -82,11 +82,11 @@ class Remembered(Learner):
         return rounds, best
 
     def _published(self, rounds: int, best: float) -> tuple[Terms, str]:
-        """The terms for losses in [0, 1], and who proved them."""
+        """Return (terms for losses in [0, 1], reference)."""
         raise NotImplementedError
 
     def _settled(self, terms: Terms, source: str, rounds: int) -> Bound:
-        """In the user's units, rounded up, and no more than the rounds times the range."""
+        """Return the bound in the user's units, rounded up, at most rounds * range."""
         value = bounds.rounded_up(math.fsum(terms.values()))
         if value >= rounds:
             return bounds.trivial(rounds * self.width)
@@ -95,7 +95,7 @@ class Remembered(Learner):
 
 
 class RememberedPlayer(SleepingPlayer):
-    """Plays experts with a memory; claims no stability."""
+    """Player of experts with a memory, without a claim on stability."""
 
     learner: Remembered
 
@@ -111,15 +111,15 @@ class RememberedPlayer(SleepingPlayer):
             return None, str(reason)
 
     def _observed(self, best: float | None) -> Bound:
-        """The bound in what was seen."""
+        """Return the bound for the losses that were observed."""
         return at_observed(self.learner, self.learner.bound(self._settled, best), best)
 
 
 class NoisyPlayer(RememberedPlayer):
-    """Plays a leader of noisy sums, who cannot be restricted to the awake: the leader may be asleep."""
+    """Player of a leader of noisy sums, which cannot be restricted to the available experts."""
 
     def _bound(self, best: float | None) -> tuple[Bound | None, str]:
-        """Whoever sets the losses of a live player may have seen its moves, and in them the noise that it keeps."""
+        """Withhold a bound against oblivious losses, because the moves of a live player reveal the noise it keeps."""
         bound, withheld = super()._bound(best)
         if bound is None or bound.against == "any":
             return bound, withheld
@@ -127,11 +127,11 @@ class NoisyPlayer(RememberedPlayer):
         return None, f"{name} keeps its noise, which shows in its moves: its bound is for losses fixed in advance only"
 
     def _mask(self, awake: Any) -> Any:
-        raise ValueError(f"{self.learner!r} has no experts who sleep: no proof covers it; got awake={awake!r}")
+        raise ValueError(f"awake must be None for {self.learner!r}, whose proof needs all experts; got {awake!r}")
 
 
 class RememberedBanditPlayer(BanditPlayer):
-    """Plays a bandit with a memory; claims no stability."""
+    """Player of a bandit with a memory, without a claim on stability."""
 
     learner: Remembered
 
