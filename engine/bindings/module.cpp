@@ -15,4 +15,5 @@ NB_MODULE(_engine, m) {
     hn::bind_combination(m);
     hn::bind_panel(m);
     hn::bind_convex(m);
+    hn::bind_evidence(m);
 }
