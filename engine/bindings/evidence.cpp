@@ -1,6 +1,7 @@
 // hannan._engine, the table of evidence of a learner.
 #include <nanobind/stl/string.h>
 
+#include <cmath>
 #include <cstring>
 
 #include "../players/evidence.hpp"
@@ -42,45 +43,77 @@ double fixed_product(const Evidence& table, i64 larger, i64 smaller, double shif
     const ArmEvidence &a = table.arms.at(std::size_t(larger)), &b = table.arms.at(std::size_t(smaller));
     return evidence().product({&a.fixed[0], &b.fixed[1], a.drawn, b.drawn}, shift);
 }
-/// Twice the point estimate minus 1: e_0 - e_1, from the smallest bet of both sides.
-double estimate(const Evidence& table, i64 arm) {
-    const ArmEvidence& found = table.arms.at(std::size_t(arm));
-    const double smallest = 1.0 / double(1 << (bets - 1));
-    double e[2];
-    for (int side = 0; side < 2; ++side)
-        e[side] = (found.main[side].W[bets - 1] / smallest + found.main[side].C[bets - 1]) / double(table.draws);
-    return 0.5 * (e[0] + 1.0 - e[1]);
+/// Head of a saved table; arms and centers follow.
+struct Head {
+    u64 draws, pending, arms;
+    i64 sure;
+    u64 sure_since, seen_draws, seen_settled;
+    double own;
+};
+
+bool sound(const Evidence& table) {
+    double drawn = 0.0, settled = 0.0, sum = 0.0;
+    for (const ArmEvidence& arm : table.arms) {
+        const double* numbers = reinterpret_cast<const double*>(&arm);
+        for (std::size_t k = 0; k < sizeof(ArmEvidence) / sizeof(double); ++k)
+            if (!std::isfinite(numbers[k])) return false;
+        if (!(0.0 <= arm.sum && arm.sum <= arm.settled && arm.settled <= arm.drawn)) return false;
+        drawn += arm.drawn;
+        settled += arm.settled;
+        sum += arm.sum;
+    }
+    for (const double center : table.centers)
+        if (!(center >= 0.0 && center <= 1.0)) return false;
+    return drawn == double(table.draws) && settled == double(table.draws - table.pending) &&
+           std::abs(sum - table.own) <= 1e-9 * (1.0 + sum) && table.sure >= -1 && table.sure < i64(table.arms.size()) &&
+           table.sure_since <= table.draws && table.seen_draws <= table.draws && table.seen_settled <= table.draws - table.pending;
 }
 
-nb::bytes to_bytes(const Evidence& table) {
-    const u64 head[3] = {table.draws, table.pending, u64(table.arms.size())};
-    std::string out(reinterpret_cast<const char*>(head), sizeof head);
-    out.append(reinterpret_cast<const char*>(&table.own), sizeof table.own);
+}  // namespace
+
+std::string bytes_of(const Evidence& table) {
+    const Head head{table.draws, table.pending, u64(table.arms.size()), table.sure, table.sure_since,
+                    table.seen_draws, table.seen_settled, table.own};
+    std::string out(reinterpret_cast<const char*>(&head), sizeof head);
     out.append(reinterpret_cast<const char*>(table.arms.data()), table.arms.size() * sizeof(ArmEvidence));
     out.append(reinterpret_cast<const char*>(table.centers.data()), table.centers.size() * sizeof(double));
-    return nb::bytes(out.data(), out.size());
+    return out;
 }
-Evidence from_bytes(nb::bytes bytes) {
-    u64 head[3];
-    const std::size_t before = sizeof head + sizeof(double);
-    require(bytes.size() >= before, "corrupt evidence: the table is shorter than its head");
-    const char* at = bytes.c_str();
-    std::memcpy(head, at, sizeof head);
-    const u64 n = head[2], versions = u64(std::bit_width(head[0])) + 1;
-    require(n >= 1 && n <= (u64(1) << 24) && head[1] <= head[0] &&
-                bytes.size() == before + n * sizeof(ArmEvidence) + versions * n * sizeof(double),
+Evidence evidence_of(const char* at, std::size_t size) {
+    Head head;
+    require(size >= sizeof head, "corrupt evidence: the table is shorter than its head");
+    std::memcpy(&head, at, sizeof head);
+    const u64 n = head.arms, versions = u64(std::bit_width(head.draws)) + 1;
+    require(n >= 1 && n <= (u64(1) << 24) && head.pending <= head.draws &&
+                size == sizeof head + n * sizeof(ArmEvidence) + versions * n * sizeof(double),
             "corrupt evidence: its size does not match its number of arms and draws");
     Evidence table{std::size_t(n)};
-    table.draws = head[0];
-    table.pending = head[1];
+    table.draws = head.draws;
+    table.pending = head.pending;
+    table.sure = head.sure;
+    table.sure_since = head.sure_since;
+    table.seen_draws = head.seen_draws;
+    table.seen_settled = head.seen_settled;
+    table.own = head.own;
     at += sizeof head;
-    std::memcpy(&table.own, at, sizeof table.own);
-    at += sizeof table.own;
     std::memcpy(table.arms.data(), at, n * sizeof(ArmEvidence));
     at += n * sizeof(ArmEvidence);
     table.centers.resize(versions * n);
     std::memcpy(table.centers.data(), at, versions * n * sizeof(double));
+    require(sound(table), "corrupt evidence: its counts and sums contradict each other");
     return table;
+}
+
+namespace {
+
+nb::bytes to_bytes(const Evidence& table) {
+    const std::string out = bytes_of(table);
+    return nb::bytes(out.data(), out.size());
+}
+Evidence from_bytes(nb::bytes bytes) { return evidence_of(bytes.c_str(), bytes.size()); }
+double estimate(const Evidence& table, i64 arm) {
+    require(arm >= 0 && std::size_t(arm) < table.arms.size(), "arm must be an index of the table");
+    return table.estimate(std::size_t(arm));
 }
 
 }  // namespace
@@ -93,6 +126,8 @@ void bind_evidence(nb::module_& m) {
         .def_ro("draws", &Evidence::draws)
         .def_ro("pending", &Evidence::pending)
         .def_ro("own", &Evidence::own)
+        .def_ro("sure", &Evidence::sure, "Arm that has been the best since draw `sure_since`, or -1.")
+        .def_ro("sure_since", &Evidence::sure_since)
         .def_prop_ro("arms", [](const Evidence& t) { return t.arms.size(); })
         .def("drawn", [](const Evidence& t, i64 arm) { return t.arms.at(std::size_t(arm)).drawn; }, "arm"_a)
         .def("settled", [](const Evidence& t, i64 arm) { return t.arms.at(std::size_t(arm)).settled; }, "arm"_a)

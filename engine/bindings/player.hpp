@@ -4,8 +4,10 @@
 #include <nanobind/nanobind.h>
 
 #include <cmath>
+#include <optional>
 
 #include "../players.hpp"
+#include "../players/evidence.hpp"
 #include "../players/pending_moves.hpp"
 #include "arrays.hpp"
 #include "setup.hpp"
@@ -34,6 +36,8 @@ public:
     i64 numbered_up_to = 0;
     /// Number of tickets that `keep_others` has visited, for tests of the cost of late settlement.
     i64 visited = 0;
+    /// Evidence about the arms, if the player was started with it; draw numbers are rounds.
+    std::optional<Evidence> evidence;
 
     Player(nb::object described, In<u64> words, In<u64> noise, nb::object id, nb::object move_type)
         : Book(std::move(id), std::move(move_type)), description(described),
@@ -102,6 +106,10 @@ public:
         if (open() > 0 && has_baselines()) keep_baselines();
         const i64 i = players().act_arm(at);
         if (i < 0) failed();
+        if (__builtin_expect(evidence.has_value(), 0)) {
+            for (i64 k = 0; k < n(); ++k) shares_[std::size_t(k)] = at.run.w[k] / at.run.total;
+            count_draw(i);
+        }
         return issue(nb::steal(PyLong_FromLongLong(i)), i, at.run.probability, at.run.weight).move;
     }
     /// `advice` was checked by Python: a flat array of int64 actions or float64 distributions.
@@ -121,6 +129,10 @@ public:
         std::vector<double> p(std::size_t(n()), 0.0);
         const i64 i = players().act_awake(at, awake.data(), p.data());
         if (i < 0) failed();
+        if (evidence) {
+            shares_ = p;
+            count_draw(i);
+        }
         Ticket& ticket =
             issue(nb::steal(PyLong_FromLongLong(i)), i, at.run.probability, 1.0 / at.run.probability);
         ticket.plain = false;
@@ -182,6 +194,7 @@ public:
             players().observe_arm(at, ticket.action, ticket.probability, ticket.weight, loss);
         if (status == Status::bad_loss) return false;
         if (status == Status::failed) failed();
+        count_loss(ticket, loss);
         close(round);
         return true;
     }
@@ -199,8 +212,19 @@ public:
         const Status status = players().observe_awake(at, awake, ticket.action, ticket.weight, loss);
         if (status == Status::bad_loss) return false;
         if (status == Status::failed) failed();
+        count_loss(ticket, loss);
         close(ticket.round);
         return true;
+    }
+
+    // Evidence
+
+    void keep_evidence(Evidence table) {
+        require(!sees_all && at.setup.setting == Setting::bandit, "evidence is for bandits");
+        require(table.arms.size() == std::size_t(n()) && i64(table.draws) == drawn && i64(table.pending) == open() + forgotten,
+                "corrupt evidence: it differs from the moves of the player");
+        evidence = std::move(table);
+        shares_.assign(std::size_t(n()), 0.0);
     }
 
     // Properties
@@ -230,7 +254,25 @@ public:
 
 private:
     bool busy_ = false;
+    std::vector<double> shares_;  // probabilities of a draw, if there is evidence
+
+    void count_draw(i64 arm) {
+        shares_[std::size_t(arm)] = at.run.probability;
+        evidence->act(shares_.data(), std::size_t(arm));
+        evidence->watch();
+    }
+    void count_loss(const Ticket& ticket, double loss) {
+        if (__builtin_expect(!evidence, 1)) return;
+        // Rounding may leave [0, 1] in the last bit.
+        const double x = std::min(std::max((loss - at.setup.origin) * at.setup.slope, 0.0), 1.0);
+        evidence->settle(u64(ticket.round), std::size_t(ticket.action), ticket.probability, x);
+        evidence->watch();
+    }
 };
+
+/// A table of evidence as bytes, and back; corrupt bytes raise ValueError.
+std::string bytes_of(const Evidence& table);
+Evidence evidence_of(const char* bytes, std::size_t size);
 
 // Methods of a live player as plain CPython methods, without nanobind.
 

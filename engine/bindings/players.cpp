@@ -207,6 +207,20 @@ void bind_players(nb::module_& m) {
                 return p.settle_awake(p.ticket_of(round), awake.data(), loss);
             },
             "round"_a, "awake"_a, "loss"_a)
+        .def(
+            "_keep_evidence",
+            [](Player& p, nb::object saved) {
+                const Busy here = p.alone();
+                if (saved.is_none()) return p.keep_evidence(Evidence{std::size_t(p.n())});
+                const auto bytes = nb::cast<nb::bytes>(saved);
+                p.keep_evidence(evidence_of(bytes.c_str(), bytes.size()));
+            },
+            "saved"_a.none(), "Keep evidence about the arms, from now on or from a saved table on.")
+        .def_prop_ro("_evidence",
+                     [](Player& p) -> nb::object {
+                         const Busy here = p.alone();
+                         return p.evidence ? nb::cast(Evidence(*p.evidence)) : nb::none();
+                     })
         .def("_distribution", &Player::distribution, "awake"_a.none())
         .def(
             "_is_plain", [](Player& p, i64 round) { return p.ticket_of(round).plain; }, "round"_a)

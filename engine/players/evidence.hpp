@@ -2,12 +2,15 @@
 #pragma once
 
 #include <bit>
-#include <cstring>
+#include <cmath>
 #include <vector>
 
 #include "../evidence.hpp"
 
 namespace hn {
+
+/// Error probability at which the best arm is watched, and the share of it that the differences have.
+inline constexpr double watched_alpha = 0.05, watched_share = 0.4;
 
 struct Evidence {
     std::vector<ArmEvidence> arms;
@@ -15,6 +18,9 @@ struct Evidence {
     std::vector<double> centers;
     u64 draws = 0, pending = 0;
     double own = 0.0;
+    /// Arm that was the best at every evaluation since draw `sure_since`, or -1, and the counts at the last evaluation.
+    i64 sure = -1;
+    u64 sure_since = 0, seen_draws = 0, seen_settled = 0;
 
     explicit Evidence(std::size_t count) : arms(count, ArmEvidence{}), centers(count, 0.5) {}
 
@@ -33,6 +39,49 @@ struct Evidence {
         evidence().settle(arms[arm], centers_of(draw)[arm], probability, loss);
         own += loss;
         --pending;
+    }
+
+    /// Estimate of the mean loss of an arm over all draws, from the smallest bet of both sides.
+    double estimate(std::size_t arm) const {
+        const double smallest = 1.0 / double(1 << (bets - 1));
+        double e[2];
+        for (int side = 0; side < 2; ++side)
+            e[side] = (arms[arm].main[side].W[bets - 1] / smallest + arms[arm].main[side].C[bets - 1]) / double(draws);
+        return 0.5 * (e[0] + 1.0 - e[1]);
+    }
+    /// Evaluate the best arm if the number of draws or of settlements has grown by 2% since the last evaluation.
+    void watch() {
+        const u64 settled = draws - pending;
+        const auto grown = [](u64 now, u64 before) { return now > before && 50 * now >= 51 * before; };
+        if (!grown(draws, seen_draws) && !grown(settled, seen_settled)) return;
+        seen_draws = draws;
+        seen_settled = settled;
+        const i64 found = best();
+        if (found >= 0 && found != sure) sure_since = draws;
+        if (found < 0) sure_since = 0;
+        sure = found;
+    }
+
+private:
+    /// The arm with the smallest estimate if it is the best at alpha = 0.05, or -1.
+    i64 best() const {
+        const std::size_t n = arms.size();
+        if (n < 2) return -1;
+        std::size_t first = 0;
+        double smallest = estimate(0);
+        for (std::size_t i = 1; i < n; ++i) {
+            const double found = estimate(i);
+            if (found < smallest) {
+                smallest = found;
+                first = i;
+            }
+        }
+        const double threshold = std::log(double(n) * double(n - 1) / (watched_share * watched_alpha)), top = double(draws);
+        for (std::size_t b = 0; b < n; ++b)
+            if (b != first &&
+                !(evidence().low(arms[b].main[0], &arms[first].main[1], 1.0, 2.0 * top, threshold) > top))
+                return -1;
+        return i64(first);
     }
 };
 
