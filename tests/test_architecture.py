@@ -60,6 +60,7 @@ INSIDE = {
     "_put": "no public call reaches losses of 1e7 rounds quickly",
     "_player": "a row of a fleet as a player, compared field by field with a player",
     "_fields": "the fields of a row of a fleet",
+    "_evidence": "the table of evidence is compared bit by bit",
     "_words": "a random stream is compared and set word by word",
     "_set_words": "sets what _words returns",
     "_digest": "a crafted file with a correct checksum",

@@ -70,6 +70,7 @@ _HOME: dict[str, tuple[str, ...]] = {
     "saving": ("register",),
     "players.tickets": ("Move",),
     "players.certificate": ("Certificate",),
+    "players.evidence": ("Evidence",),
     "players.player": ("Player",),
     "players.load": ("load",),
     "players.fleet": (

@@ -106,6 +106,7 @@ from hannan.mathematics.regularizers import Tsallis as Tsallis
 from hannan.mathematics.smoothing import Smoothing as Smoothing
 from hannan.mathematics.stability import Stability as Stability
 from hannan.players.certificate import Certificate as Certificate
+from hannan.players.evidence import Evidence as Evidence
 from hannan.players.fleet import Fleet as Fleet
 from hannan.players.fleet import Moves as Moves
 from hannan.players.fleet_certificate import FleetCertificate as FleetCertificate
@@ -128,7 +129,7 @@ __all__ = [
     "Regularizer", "Entropy", "Tsallis", "LogBarrier", "Stability", "Potential", "FTPL", "FTRL", "audit",
     "Finding", "Bound", "Withheld", "Fixed", "Horizon", "BestLoss", "Anytime", "SelfConfident", "Estimator",
     "ImportanceWeighted", "GeometricResampling", "ConditionalResampling", "ReducedVariance",
-    "ImplicitExploration", "register", "Move", "Certificate", "Player", "load", "Fleet", "Moves",
+    "ImplicitExploration", "register", "Move", "Certificate", "Evidence", "Player", "load", "Fleet", "Moves",
     "FleetCertificate", "Experts", "AdaHedge", "Bandit", "ExpertBandit", "Convex", "OnlineGradientDescent",
     "ExponentiatedGradient", "Domain", "Ball", "Box", "Simplex", "Polytope", "Loss", "RankOne", "Linear",
     "Squared", "Logistic", "Huber", "SmoothedHinge", "Noise", "GammaNoise", "GaussianNoise", "Privacy",

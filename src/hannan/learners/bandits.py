@@ -422,12 +422,28 @@ class Bandit(Learner):
     def setup(self) -> Any:
         return self._setup("bandit", self.n, self.schedule(), estimate=self.estimator.estimate())
 
-    def start(self, seed: int | None = None, name: str | None = None) -> BanditPlayer:
+    def start(self, seed: int | None = None, name: str | None = None, evidence: bool = False) -> BanditPlayer:
+        """Start a player of this learner.
+
+        Parameters
+        ----------
+        seed : int, optional
+            Seed of the moves, for experiments. Default: randomness of the operating system.
+        name : str, optional
+            Name of the player in its moves. Default: a fresh name.
+        evidence : bool
+            Keep evidence about the arms, for `player.evidence()`.
+
+        Returns
+        -------
+        BanditPlayer
+            The player.
+        """
         from hannan.players.player import BanditPlayer
         from hannan.players.sleeping import SleepingArmsPlayer
 
         smoothing = self.smoothing
         proved = not smoothing.first_order and (smoothing.kernel or smoothing.perturbation is not None)
         if self.estimator.weights == "exact" and proved:
-            return SleepingArmsPlayer(self, seed, name)
-        return BanditPlayer(self, seed, name)
+            return SleepingArmsPlayer(self, seed, name, evidence)
+        return BanditPlayer(self, seed, name, evidence)

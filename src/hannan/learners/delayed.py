@@ -56,8 +56,8 @@ class TsallisShannon(NamedArms):
     def _weigher(self) -> Weigher:
         return Weigher("tsallis_shannon")
 
-    def start(self, seed: int | None = None, name: str | None = None) -> DelayedPlayer:
-        return DelayedPlayer(self, seed, name)
+    def start(self, seed: int | None = None, name: str | None = None, evidence: bool = False) -> DelayedPlayer:
+        return DelayedPlayer(self, seed, name, evidence)
 
     def bound(
         self,

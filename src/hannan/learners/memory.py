@@ -12,7 +12,7 @@ from hannan.learners.tuning import Schedule
 from hannan.mathematics import bounds
 from hannan.mathematics.bounds import Bound, Proved, Terms, Whom, Withheld
 from hannan.players.certificate import at_observed
-from hannan.players.player import BanditPlayer
+from hannan.players.player import BanditPlayer, Player
 from hannan.players.sleeping import SleepingPlayer
 from hannan.saving import frozen
 
@@ -42,10 +42,8 @@ class Remembered(Learner):
     def setup(self) -> Any:
         return self._setup(self.setting, self.n, self.schedule())
 
-    def start(self, seed: int | None = None, name: str | None = None) -> RememberedPlayer | RememberedBanditPlayer:
-        if self.setting == "experts":
-            return (NoisyPlayer if self.own_noise else RememberedPlayer)(self, seed, name)
-        return RememberedBanditPlayer(self, seed, name)
+    def start(self, seed: int | None = None, name: str | None = None) -> Player:
+        return (NoisyPlayer if self.own_noise else RememberedPlayer)(self, seed, name)
 
     @property
     def _trivial(self) -> bool:
@@ -158,6 +156,9 @@ class NamedArms(Remembered):
     def __post_init__(self) -> None:
         name_arms(self)
         super().__post_init__()
+
+    def start(self, seed: int | None = None, name: str | None = None, evidence: bool = False) -> RememberedBanditPlayer:
+        return RememberedBanditPlayer(self, seed, name, evidence)
 
     def _said(self, name: str) -> Any:
         return list(self.arms) if name == "n" and self.arms else super()._said(name)

@@ -33,8 +33,8 @@ class Stochastic(NamedArms):
 
     _against: ClassVar[Against] = "iid"
 
-    def start(self, seed: int | None = None, name: str | None = None) -> StochasticPlayer:
-        return StochasticPlayer(self, seed, name)
+    def start(self, seed: int | None = None, name: str | None = None, evidence: bool = False) -> StochasticPlayer:
+        return StochasticPlayer(self, seed, name, evidence)
 
     def _past(self, horizon: int, rounds: int) -> None:
         """Refuse what is past the rounds that it was made for."""

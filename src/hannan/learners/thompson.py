@@ -65,8 +65,8 @@ class Thompson(Stochastic):
         """Whether coins are tossed for losses between 0 and 1; their stream is not that of the draws."""
         return self.belief == "beta"
 
-    def start(self, seed: int | None = None, name: str | None = None) -> ThompsonPlayer:
-        return ThompsonPlayer(self, seed, name)
+    def start(self, seed: int | None = None, name: str | None = None, evidence: bool = False) -> ThompsonPlayer:
+        return ThompsonPlayer(self, seed, name, evidence)
 
     def _published(self, rounds: int, best: float) -> tuple[Terms, str]:
         order = "sqrt(n T ln T)" if self.belief == "beta" else "sqrt(n T ln n)"

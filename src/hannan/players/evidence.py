@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from hannan import validation
-from hannan.saving.formatting import ceiling, chance, figure
-from hannan.saving.result import Result, Shown
-
-if TYPE_CHECKING:
-    from hannan.mathematics.bounds import Units
+from hannan.mathematics.bounds import Units
+from hannan.saving.formatting import ceiling, chance
+from hannan.saving.result import Result, Rows, Shown, plain
 
 #: What is assumed about the mean losses: nothing, or that they do not change.
 Means = Literal["any", "fixed"]
@@ -20,8 +18,22 @@ Means = Literal["any", "fixed"]
 SHARES = {"arms": 0.4, "pairs": 0.4, "regret": 0.2}
 #: Up to so many arms every pair is compared; beyond, the arms with the best estimates are compared with all others.
 ALL_PAIRS, CANDIDATES = 24, 3
+#: Error probability at which the engine watches since when an arm has been the best.
+SURE_ALPHA = 0.05
+#: Assumptions about who can predict the moves.
+SEEDED = ("seed", "a seed was given: no statement holds against an adversary that knows it")
+RESUMED = (
+    "copy",
+    'the random state is in a file, from which a copy can continue with the same moves (resume="exact"): no statement '
+    "holds against an adversary that runs such a copy",
+)
 #: Decisions per draw of an arm from which on the arm is shown too rarely to compare.
 RARE = 500
+
+
+#: What intervals and differences are about, and how the bound on the regret holds.
+TARGET = "averages over the decisions so far; nothing is claimed about the future"
+REGRET_HOLDS = "uniformly over time, even against an adaptive adversary"
 
 
 class ArmEvidence(NamedTuple):
@@ -66,8 +78,9 @@ class Evidence(Result):
     """Anytime-valid statements about the arms of a bandit.
 
     With probability at least 1 - alpha, all statements are true at all times simultaneously: the intervals, the
-    differences, the best arm and the bound on the regret. They hold even against an adaptive adversary, with late feedback,
-    and if the experiment is stopped because of what they say. They concern the decisions so far, not the future.
+    differences, the best arm and the bound on the regret. They hold with late feedback, and if the experiment is
+    stopped because of what they say. With means="any" they hold even against an adaptive adversary. They concern the
+    decisions so far, not the future.
 
     Parameters
     ----------
@@ -89,6 +102,19 @@ class Evidence(Result):
         Time of the first decision, and time from which on the best arm has been sure.
     warnings : tuple of str
         Arms that are shown too rarely, and similar.
+    assumed : tuple of (str, str)
+        Further assumptions about this run, as (label, text).
+
+    Examples
+    --------
+    >>> import hannan as hn
+    >>> player = hn.EpsilonGreedy(["red", "blue"], 0.2).start(seed=0, evidence=True)
+    >>> for _ in range(1000):
+    ...     move = player.act()
+    ...     player.observe(move, 0.1 if move.arm == "red" else 0.9)
+    >>> found = player.evidence()
+    >>> found.best, found.decisions, found.arms["red"].interval[1] < found.arms["blue"].interval[0]
+    ('red', 1000, True)
     """
 
     alpha: float
@@ -104,6 +130,7 @@ class Evidence(Result):
     since: str | None = None
     sure_since: str | None = None
     warnings: tuple[str, ...] = ()
+    assumed: tuple[tuple[str, str], ...] = ()
     _table: Any = field(default=None, repr=False, compare=False)
     _width: float = field(default=1.0, repr=False, compare=False)
 
@@ -130,11 +157,40 @@ class Evidence(Result):
         a, b = names.index(arm), names.index(over)
         return self._width * found.difference(b, a), -self._width * found.difference(a, b)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the statements as plain numbers, strings and lists that JSON can hold.
+
+        Returns
+        -------
+        dict
+            The fields of the panel; one entry per arm in `arms`, and one per pair of arms in `leads`.
+        """
+        within = None if self.within is None else self.within._asdict()
+        fields = {
+            "alpha": self.alpha, "means": self.means, "decisions": self.decisions, "pending": self.pending,
+            "since": self.since,
+            "arms": [
+                {
+                    "arm": name, "mean": arm.mean, "low": arm.interval[0], "high": arm.interval[1],
+                    "shown": arm.shown, "probability": arm.probability,
+                }
+                for name, arm in self.arms.items()
+            ],
+            "best": self.best, "sure_since": self.sure_since, "within": within,
+            "leads": [lead._asdict() for lead in self.leads],
+            "regret": {"at_most": self.regret, "kind": "realized", "holds": REGRET_HOLDS},
+            "target": TARGET, "warnings": self.warnings, "assumed": dict(self.assumed),
+        }  # fmt: skip
+        return dict(plain(fields))
+
+    def _repr_html_(self) -> str:
+        return picture(self) + super()._repr_html_()
+
     def shown(self) -> Shown:
         """Return the panel: intervals per arm, the best arm, and the regret of this run."""
         word = "reward" if self.gains else "loss"
         table = [
-            (name, arm.mean, f"{figure(arm.interval[0])} to {figure(arm.interval[1])}", arm.shown)
+            (name, arm.mean, f"{_floor(arm.interval[0])} to {ceiling(arm.interval[1])}", arm.shown)
             for name, arm in self.arms.items()
         ]
         rows = [("best", self._verdict())]
@@ -152,11 +208,12 @@ class Evidence(Result):
             [
                 ("error", f"the probability that any statement here is ever wrong is at most {chance(self.alpha)}, "
                  "however often you look"),
-                ("target", "averages over the decisions so far; nothing is claimed about the future"),
+                ("target", TARGET),
                 ("means", "may change in any way" if self.means == "any" else
                  "assumed constant over time; not verified"),
                 ("draws", "each move is drawn with the recorded probabilities; losses of a round may depend on past "
                  "moves but not on the draw of the round"),
+                *self.assumed,
             ],
         )  # fmt: skip
 
@@ -168,6 +225,42 @@ class Evidence(Result):
             return "not sure yet: no decisions"
         name, by = self.within
         return f"not sure yet: no arm is better than {name} by more than {ceiling(by)} on average so far"
+
+
+def _floor(value: float) -> str:
+    """Return a number rounded down, so that a printed lower end is still a lower end."""
+    text = ceiling(-value)
+    return text[1:] if text.startswith("-") else text if text == "0" else f"-{text}"
+
+
+def picture(found: Evidence) -> str:
+    """Return the intervals of the arms as a picture (SVG): a bar per interval, and a dot at the estimate."""
+    from html import escape
+
+    ends = [end for arm in found.arms.values() for end in arm.interval]
+    first, last = min(ends), max(ends)
+    scale = 360.0 / ((last - first) or 1.0)
+    rows = []
+    for place, (name, arm) in enumerate(found.arms.items()):
+        y = 16 + 22 * place
+        left, right, middle = (150.0 + scale * (value - first) for value in (*arm.interval, arm.mean))
+        label = escape(name if len(name) <= 20 else f"{name[:19]}…")
+        rows.append(
+            f'<text x="140" y="{y + 4}" text-anchor="end">{label}</text>'
+            f'<line x1="{left:.1f}" y1="{y}" x2="{right:.1f}" y2="{y}" stroke="currentColor" stroke-width="3"'
+            f' stroke-opacity="0.45"/><circle cx="{middle:.1f}" cy="{y}" r="4" fill="currentColor"/>'
+        )
+    height = 22 * len(found.arms) + 34
+    word = "reward" if found.gains else "loss"
+    axis = (
+        f'<text x="150" y="{height - 6}">{escape(_floor(first))}</text><text x="330" y="{height - 6}"'
+        f' text-anchor="middle">mean {word} so far</text><text x="510" y="{height - 6}" text-anchor="end">'
+        f"{escape(ceiling(last))}</text>"
+    )
+    return (
+        f'<svg viewBox="0 0 540 {height}" width="540" height="{height}" role="img" font-size="12" fill="currentColor"'
+        f' aria-label="intervals of the arms">{"".join(rows)}{axis}</svg>'
+    )
 
 
 class _Capitals:
@@ -182,7 +275,7 @@ class _Capitals:
         rounds = self.table.drawn(arm) if self.fixed else float(self.table.draws)
         if rounds == 0.0:
             return 0.0, 1.0
-        low = self.table.fixed_low if self.fixed else self.table.arm_low
+        low: Callable[[int, int, float], float] = self.table.fixed_low if self.fixed else self.table.arm_low
         return low(arm, 0, threshold) / rounds, 1.0 - low(arm, 1, threshold) / rounds
 
     def mean(self, arm: int) -> float:
@@ -193,7 +286,7 @@ class _Capitals:
             estimate = self.table.sum(arm) / settled if settled else 0.5
         else:
             estimate = self.table.estimate(arm) if self.table.draws else 0.5
-        return min(max(estimate, low), high)
+        return float(min(max(estimate, low), high))
 
     def difference(self, larger: int, smaller: int) -> float:
         """Return a lower bound on the mean loss of one arm minus that of another."""
@@ -201,7 +294,7 @@ class _Capitals:
             return -1.0
         threshold = math.log(self.n * (self.n - 1) / (SHARES["pairs"] * self.alpha))
         if not self.fixed:
-            return float(self.table.pair_low(larger, smaller, threshold)) / self.table.draws - 1.0
+            return float(self.table.pair_low(larger, smaller, threshold) / self.table.draws) - 1.0
         low, high = -1.0, 1.0
         if not self.table.fixed_product(larger, smaller, low) > threshold:
             return low
@@ -230,6 +323,7 @@ def read(
     probabilities: Sequence[float] | None = None,
     since: str | None = None,
     sure_since: str | None = None,
+    assumed: Rows = (),
 ) -> Evidence:
     """Return the evidence in a table of the engine.
 
@@ -247,8 +341,12 @@ def read(
         Whether mean losses may change.
     probabilities : sequence of float, optional
         Probabilities with which the arms are chosen now.
-    since, sure_since : str, optional
-        Times that the panel prints.
+    since : str, optional
+        Time of the first decision.
+    sure_since : str, optional
+        Time from which on the table has found the same arm the best, at `SURE_ALPHA`.
+    assumed : sequence of (str, str)
+        Further assumptions, as (label, text).
     """
     alpha = validation.between(alpha, 0.0, 1.0, "alpha", "()")
     if means not in get_args(Means):
@@ -275,9 +373,10 @@ def read(
         for b in ranked[place + 1 :]
     )
     decisions = int(table.draws)
+    watched = alpha == SURE_ALPHA and means == "any"
     warnings = tuple(
-        f"{name} was shown {arm.shown:,} times in {decisions:,} decisions, too rarely to compare over all of them; set a "
-        'floor, or use means="fixed"'
+        f"{name} was shown {arm.shown:,} times in {decisions:,} decisions, too rarely to compare over all of them; a "
+        'learner that keeps exploring, such as hn.EpsilonGreedy, or means="fixed" needs fewer decisions'
         for name, arm in arms.items()
         if means == "any" and decisions >= RARE and arm.shown * RARE < decisions
     )
@@ -293,7 +392,8 @@ def read(
         leads=leads,
         regret=units.width * found.regret(),
         since=since,
-        sure_since=None if best is None else sure_since,
+        sure_since=sure_since if watched and best is not None and best == table.sure else None,
+        assumed=tuple((label, text) for label, text in assumed),
         warnings=warnings,
         _table=type(table).from_bytes(table.to_bytes()),
         _width=units.width,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hannan import _engine, validation
-from hannan.mathematics.bounds import Bound, rounded_up
+from hannan.mathematics.bounds import Bound, Units, rounded_up
 from hannan.mathematics.laws.law import Law
 from hannan.mathematics.stability import stability
 from hannan.mathematics.streams import NO_WORDS, words
@@ -26,6 +26,9 @@ from hannan.players.tickets import DELAYED, Book, Chooser, Move, move_of
 from hannan.saving import fields
 from hannan.saving.formatting import counted, figure, sure
 from hannan.validation import Array
+
+if TYPE_CHECKING:
+    from hannan.players.evidence import Evidence, Means
 
 
 class Player(_engine.Player, Book):
@@ -359,6 +362,13 @@ class ExpertsPlayer(Player):
 class BanditPlayer(Player):
     """Player of `Bandit`: a move is one arm, and its loss is observed."""
 
+    def __init__(self, learner: Chooser, seed: int | None, name: str | None = None, evidence: bool = False) -> None:
+        super().__init__(learner, seed, name)
+        if not isinstance(evidence, bool):
+            raise ValueError(f"evidence must be True or False; got {validation.brief(evidence)}")
+        if evidence:
+            self._keep_evidence(None)
+
     if TYPE_CHECKING:
 
         def act(self, awake: Any = None) -> Move: ...
@@ -376,6 +386,70 @@ class BanditPlayer(Player):
             self._settle_among(number, mask, x)
         else:
             self._settle_arm(number, x)
+
+    # Evidence
+
+    def evidence(self, alpha: float = 0.05, means: Means = "any") -> Evidence:
+        """Return statements about the arms that are valid at all times, however often they are read.
+
+        Parameters
+        ----------
+        alpha : float
+            Probability that any statement is ever wrong.
+        means : {"any", "fixed"}
+            "any" for averages over all decisions so far, which may change in any way; "fixed" assumes constant means,
+            which is not verified. Choose one of them, and alpha, before the first look.
+
+        Returns
+        -------
+        Evidence
+            Intervals, differences, the arm that has been the best so far, and a bound on the realized regret.
+
+        Raises
+        ------
+        ValueError
+            If the player was started without evidence.
+
+        Examples
+        --------
+        >>> import hannan as hn
+        >>> player = hn.Bandit(["red", "blue"], gains=True).start(seed=0, evidence=True)
+        >>> for _ in range(2000):
+        ...     move = player.act()
+        ...     player.observe(move, reward=float(move.arm == "red"))
+        >>> found = player.evidence()
+        >>> found.best, found.arms["red"].interval[0] > found.arms["blue"].interval[1]
+        ('red', True)
+        """
+        from hannan.players import evidence
+
+        table = self._evidence
+        if table is None:
+            raise ValueError("the player keeps no evidence; start it with start(evidence=True)")
+        names = [str(name) for name in getattr(self.learner, "arms", None) or range(self._n)]
+        return evidence.read(
+            table,
+            names,
+            Units.of(self.learner.loss_range, self.learner.gains),
+            alpha=alpha,
+            means=means,
+            probabilities=self.distribution().tolist(),
+            sure_since=f"decision {table.sure_since:,}",
+            assumed=[
+                row
+                for row, holds in ((evidence.SEEDED, self.seed is not None), (evidence.RESUMED, self.resumed))
+                if holds
+            ],
+        )
+
+    def content(self) -> dict[str, Any]:
+        table, content = self._evidence, super().content()
+        return content if table is None else {**content, "evidence": table.to_bytes().hex()}
+
+    def _resume(self, content: dict[str, Any]) -> None:
+        super()._resume(content)
+        if "evidence" in content:
+            self._keep_evidence(bytes.fromhex(fields.text(content["evidence"], "evidence")))
 
     def _on_this_run(self, delta: float, regret: float) -> tuple[float | None, str]:
         gamma: float | None = getattr(getattr(self.learner, "estimator", None), "gamma", None)
