@@ -19,17 +19,32 @@ if TYPE_CHECKING:
 
 @frozen(repr=False)
 class TsallisShannon(NamedArms):
-    """A bandit for late feedback: its bound grows with the losses that were missing, and needs to be told nothing.
+    """Bandit for delayed feedback: its bound grows with the number of missing losses, and needs no delay in advance.
 
-    p = argmin <L, x> - 2 sqrt(t) sum sqrt(x_i) + sqrt(2 D_t/ln n) sum x_i ln x_i, L of l_i/p_i.
+    Parameters
+    ----------
+    n : int or sequence of str
+        Number of arms, or their names, which `arms` then contains.
+    loss_range : tuple of float, default (0.0, 1.0)
+        Range of the losses, or of the gains. A loss outside of the range raises ValueError.
+    gains : bool, default False
+        If True, larger values are better.
+    arms : tuple of str, optional
+        Names of the arms.
 
-    D_t counts the losses missing at each move up to t, summed; with prompt losses it is Tsallis-INF. With D = D_T,
+    Notes
+    -----
+    p = argmin <L, x> - 2 sqrt(t) sum sqrt(x_i) + sqrt(2 D_t/ln n) sum x_i ln x_i, where L sums l_i/p_i and D_t is the
+    number of missing losses at each move up to t, summed over the moves. Without delay it is Tsallis-INF. With D = D_T,
 
-        R <= 4 sqrt(n T) + sqrt(8 D ln n), and R <= 4 sqrt(n T) - 2 sqrt T if no loss is late (D = 0).
+        R <= 4 sqrt(n T) + sqrt(8 D ln n), and R <= 4 sqrt(n T) - 2 sqrt(T) if no loss is late (D = 0).
 
-    `n`: how many arms there are, or their names, which `arms` then has. `loss_range` and `gains` say the units: losses
-    (or gains) outside the range are refused.
+    References
+    ----------
+    Zimmert and Seldin, An optimal algorithm for adversarial bandits with arbitrary delays, AISTATS 2020.
 
+    Examples
+    --------
     >>> player = TsallisShannon(2).start(seed=0)
     >>> moves = [player.act() for _ in range(5)]
     >>> for move in moves:
@@ -68,7 +83,7 @@ class TsallisShannon(NamedArms):
         printed: bool = False,
         against: str | None = None,
     ) -> Bound:
-        """As `Remembered.bound`; `missing` is D, the losses missing at each move, summed over the moves."""
+        """Return the bound on the expected regret; `missing` is D, the sum over moves of the missing losses."""
         missing = validation.count(missing, "missing", least=0)
         prompt = super().bound(rounds, best_loss, printed=printed, against=against)
         if rounds is None or self._trivial or rounds == 0:
@@ -92,13 +107,13 @@ class TsallisShannon(NamedArms):
 
 
 class DelayedPlayer(RememberedBanditPlayer):
-    """Plays `TsallisShannon`; its certificate counts what was late."""
+    """Player of `TsallisShannon`, whose certificate uses the number of missing losses."""
 
     learner: TsallisShannon
 
     @property
     def missing(self) -> int:
-        """D so far: the losses missing at each move, summed over the moves drawn."""
+        """D so far: the number of missing losses at each move, summed over the moves."""
         moves, before, foreseen = self._memory
         # The memory is a call behind where moves were drawn since.
         return int(foreseen if self.round != moves else before)

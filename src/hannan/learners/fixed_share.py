@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def path_cost(n: int, rounds: int, switches: int, share: float) -> float:
-    """-log of the prior weight of a path with so many switches: (S+1) ln n + S ln(1/a) + (T-1-S) ln(1/(1-a)).
+    """Return -log of the prior weight of a path with S switches: (S+1) ln n + S ln(1/a) + (T-1-S) ln(1/(1-a)).
 
     >>> round(path_cost(2, 1, 0, 0.5), 6)
     0.693147
@@ -29,19 +29,36 @@ def path_cost(n: int, rounds: int, switches: int, share: float) -> float:
 
 @dataclass(frozen=True, repr=False)
 class FixedShare(Remembered):
-    """Experts for a best one that changes: Hedge that keeps a little weight on everybody.
+    """Experts whose best one changes: Hedge that keeps a small weight on every expert.
 
-    p <- (1 - a) p_i e^(-l_i/scale)/sum + a/n: Hedge over all paths that change expert with probability a a round.
+    `hn.fixed_share(n, rounds, switches)` chooses scale and share.
 
-    Against the best path of S switches, of which S = 0 is the best expert,
+    Parameters
+    ----------
+    n : int
+        Number of experts.
+    scale : float
+        Number > 0. A larger scale changes the play more slowly.
+    share : float
+        Probability a of a change per round.
+    loss_range : tuple of float, default (0.0, 1.0)
+        Range of the losses, or of the gains. A loss outside of the range raises ValueError.
+    gains : bool, default False
+        If True, larger values are better.
+
+    Notes
+    -----
+    p <- (1 - a) p_i e^(-l_i/scale)/sum + a/n: Hedge over all paths that change the expert with probability a per round.
+    Against the best path with S switches (S = 0 is the best expert),
 
         R <= scale ((S+1) ln n + S ln(1/a) + (T-1-S) ln(1/(1-a))) + T/(8 scale).
 
-    `hannan.fixed_share(n, rounds, switches)` tunes scale and a.
+    References
+    ----------
+    Herbster and Warmuth, Tracking the best expert, Machine Learning 1998.
 
-    `n`: how many experts. `scale`: above 0; larger is steadier. `share`: a, the probability of a change a round.
-    `loss_range` and `gains` say the units: losses (or gains) outside the range are refused.
-
+    Examples
+    --------
     >>> print(FixedShare(10, scale=9.0, share=0.001).bound(rounds=1000, switches=1))
     expected regret <= 126.5, even against an adaptive adversary
       valid    for the mean play on every loss sequence; for sampled moves in expectation, even if losses depend
@@ -86,7 +103,7 @@ class FixedShare(Remembered):
         printed: bool = False,
         against: str | None = None,
     ) -> Bound:
-        """As `Remembered.bound`; with `switches`, against the best path of so many switches."""
+        """Return the bound on the expected regret; with `switches`, against the best path with that many switches."""
         switches = validation.count(switches, "switches", least=0)
         if switches == 0 or rounds is None or self._trivial:
             return super().bound(rounds, best_loss, printed=printed, against=against)
@@ -108,17 +125,36 @@ class FixedShare(Remembered):
 
 @frozen(repr=False)
 class Exp3S(NamedArms, FixedShare):
-    """A bandit for a best arm that changes: fixed share on estimated losses.
+    """Bandit whose best arm changes: fixed share on estimated losses.
 
-    Fixed share on l_i/p_i of the arm drawn: Exp3.S (Auer, Cesa-Bianchi, Freund, Schapire 2002) in losses.
+    `hn.exp3_s(n, rounds, switches)` chooses scale and share.
 
-    In losses the expected regret needs no exploration of its own: E sum_i p_i lhat_i^2 <= n gives, against the
-    best path of S switches, scale path + n T/(2 scale). `hannan.exp3_s(n, rounds, switches)` tunes it.
+    Parameters
+    ----------
+    n : int or sequence of str
+        Number of arms, or their names, which `arms` then contains.
+    scale : float
+        Number > 0. A larger scale changes the play more slowly.
+    share : float
+        Probability a of a change per round.
+    loss_range : tuple of float, default (0.0, 1.0)
+        Range of the losses, or of the gains. A loss outside of the range raises ValueError.
+    gains : bool, default False
+        If True, larger values are better.
+    arms : tuple of str, optional
+        Names of the arms.
 
-    `n`: how many arms there are, or their names, which `arms` then has. `scale`: above 0; larger is steadier. `share`:
-    a, the probability of a change a round. `loss_range` and `gains` say the units: losses (or gains) outside the range
-    are refused.
+    Notes
+    -----
+    Fixed share on l_i/p_i of the drawn arm. For losses the expected regret needs no additional exploration, because
+    E sum_i p_i lhat_i^2 <= n: against the best path with S switches it is at most scale * path + n T/(2 scale).
 
+    References
+    ----------
+    Auer, Cesa-Bianchi, Freund and Schapire, The nonstochastic multiarmed bandit problem, SIAM J. Computing 2002.
+
+    Examples
+    --------
     >>> Exp3S(4, scale=50.0, share=0.01).bound(rounds=10_000).source
     'Exp3.S in losses, after Auer et al. 2002'
     """

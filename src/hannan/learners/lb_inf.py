@@ -20,29 +20,48 @@ _CURVE = 4.0 * (log(2.0) - 0.5)
 
 @frozen(repr=False)
 class LBInf(NamedArms):
-    """A bandit for rare clicks: level with Thompson sampling there, and with a bound whatever the losses are.
+    """Bandit for rare clicks: close to Thompson sampling on i.i.d. clicks, with a bound for all oblivious losses.
 
-    p = argmin <S + m, p> - sum_i g_i log p_i: optimistic, each arm's g_i grown by what it mispredicted.
+    Parameters
+    ----------
+    n : int or sequence of str
+        Number of arms, or their names, which `arms` then contains.
+    rounds : int, optional
+        Number of rounds. Default: the scale grows with the rounds.
+    loss_range : tuple of float, default (0.0, 1.0)
+        Range of the losses, or of the gains. A loss outside of the range raises ValueError.
+    gains : bool, default False
+        If True, larger values are better.
+    arms : tuple of str, optional
+        Names of the arms.
 
-    S sums m + (l - m_I)/p_I e_I, and g_i, 2 at first, grows by (l - m_I)^2 ((1-p_i)^2 if i = I else p_i^2)/(2 g_i s).
+    Notes
+    -----
+    p = argmin <S + m, p> - sum_i g_i log p_i: an optimistic log-barrier with one scale g_i per arm, which grows with
+    the errors of the predictions m. S sums m + (l - m_I)/p_I e_I, and g_i, at first 2, grows by (l - m_I)^2 ((1-p_i)^2
+    if i = I else p_i^2)/(2 g_i s).
 
-    Without `rounds`, s = ln(t + e - 1) and m_i is the mean of the losses of arm i, one of 1/2 added. Where losses are
-    i.i.d. its regret is of order n (ln T)^2/gap, on rare clicks level with Thompson sampling; and whatever they are,
+    Without `rounds`, s = ln(t + e - 1) and m_i is the mean of the losses of arm i and of one loss 1/2. For i.i.d.
+    losses the regret is of order n (ln T)^2/gap. For all oblivious losses,
 
         R <= G (ln(T/b) + 1.55 ln(T+e-1)) + (n-1) b - 2n (1.55 ln(T+e-1) + ln n),
-        G^2 = n (4n + 17/16 (1 - 1/n) sum_t 1/ln(t+e-1)), b = G/(n-1):
+        G^2 = n (4n + 17/16 (1 - 1/n) sum_t 1/ln(t+e-1)), b = G/(n-1),
 
-    of order sqrt(n T ln T), proved in docs/mathematics.md. With `rounds` it is as published, s = ln(rounds) and m_I a
-    quarter of the way to the last loss. The same proof then gives, for every T,
+    of order sqrt(n T ln T), proved in docs/mathematics.md. With `rounds` the learner is the published one: s =
+    ln(rounds), and m_I moves a quarter of the way to the last loss. The same proof then gives, for every T,
 
         R <= G (ln(T/b) + 1.55 s) + (n-1) b - 2n (1.55 s + ln n), G^2 = n (4n + (1 + 1/(16 s)) (1 - 1/n) T/s).
 
-    The published order, O(sqrt(n log T min(L*, Q, V)) + n log T), is smaller on easy losses (Q and V are the squared
-    deviations and the path length of the losses); it has no constants, so no number is printed for it.
+    The published order O(sqrt(n log T min(L*, Q, V)) + n log T) is smaller on easy losses, where Q is the sum of
+    squared deviations and V the path length of the losses. It has no explicit constants, so no number is printed for
+    it.
 
-    `n`: how many arms there are, or their names, which `arms` then has. `loss_range` and `gains` say the units: losses
-    (or gains) outside the range are refused.
+    References
+    ----------
+    Ito, Parameter-free multi-armed bandit algorithms with hybrid data-dependent regret bounds, COLT 2021.
 
+    Examples
+    --------
     >>> round(LBInf(8).bound(10_000).value, 1), round(LBInf(8, rounds=10_000).bound().value, 1)
     (1866.5, 1686.5)
     """

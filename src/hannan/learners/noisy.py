@@ -1,4 +1,4 @@
-"""Leaders of noisy sums: binarised dropout and the random walk. No tuning at all."""
+"""Leaders of noisy sums, without a tuning: binarized dropout and the random walk."""
 
 from __future__ import annotations
 
@@ -14,17 +14,34 @@ from hannan.mathematics.bounds import Sense, Terms, Withheld
 
 @dataclass(frozen=True, repr=False)
 class Dropout(Remembered):
-    """Experts by follow-the-leader on losses of which some are dropped: no scale, and little regret where L* is small.
+    """Follow the leader on binarized losses of which a share is dropped: no scale, and a first-order bound.
 
-    argmin_i sum_t X_{t,i}, X_{t,i} ~ Bernoulli((1 - a) l_{t,i}), ties even (van Erven, Kotlowski, Warmuth 2014).
+    Parameters
+    ----------
+    n : int
+        Number of experts.
+    drop : float, default 0.5
+        Share a of the losses that is dropped, in (0, 1).
+    loss_range : tuple of float, default (0.0, 1.0)
+        Range of the losses, or of the gains. A loss outside of the range raises ValueError.
+    gains : bool, default False
+        If True, larger values are better.
 
-    R <= (4 sqrt(2 L* ln 3n) + 3 ln(1 + L*))/(a^2 (1-a)) + ln(3n)/(a (1-a)^2) + 3/a. `distribution()` and the
-    probability of a move are given the losses that were dropped; the bound is on the mean over them. It pays log n
-    where L* = 0, and n where losses are dropped without being made binary (docs/mathematics.md, section 7).
+    Notes
+    -----
+    argmin_i sum_t X_(t,i), X_(t,i) ~ Bernoulli((1 - a) l_(t,i)), ties broken uniformly at random.
 
-    `n`: how many experts. `drop`: a, the share of losses that is dropped, in (0, 1). `loss_range` and `gains` say the
-    units: losses (or gains) outside the range are refused.
+    R <= (4 sqrt(2 L* ln 3n) + 3 ln(1 + L*))/(a^2 (1-a)) + ln(3n)/(a (1-a)^2) + 3/a, in the mean over the dropped
+    losses. `distribution()` and the probability of a move are conditional on the dropped losses. For L* = 0 the regret
+    is of order log n; it would be of order n if losses were dropped without being binarized (docs/mathematics.md,
+    section 7).
 
+    References
+    ----------
+    Van Erven, Kotlowski and Warmuth, Follow the leader with dropout perturbations, COLT 2014.
+
+    Examples
+    --------
     >>> round(Dropout(10).bound(rounds=10**6, best_loss=100).value, 1)
     978.6
     """
@@ -56,15 +73,31 @@ class Dropout(Remembered):
 
 @dataclass(frozen=True, repr=False)
 class RandomWalk(Remembered):
-    """Experts by follow-the-leader on losses plus a random walk: the leader changes seldom.
+    """Follow the leader on losses plus a random walk: the leader changes rarely.
 
-    argmin_i L_i + Z_i, each Z_i a walk of steps +-1/2 (Devroye, Lugosi, Neu 2013): few switches of leader.
+    Parameters
+    ----------
+    n : int
+        Number of experts.
+    loss_range : tuple of float, default (0.0, 1.0)
+        Range of the losses, or of the gains. A loss outside of the range raises ValueError.
+    gains : bool, default False
+        If True, larger values are better.
 
-    R <= 8 sqrt(2 T ln n) + 16 ln T + 16. Never first order: on some sequences with L* = 0 it loses sqrt T, for its
-    noise grows whatever the losses do. `distribution()` and the probability of a move are given the walks.
+    Notes
+    -----
+    argmin_i L_i + Z_i, where each Z_i is a random walk with steps +-1/2.
 
-    `n`: how many experts. `loss_range` and `gains` say the units: losses (or gains) outside the range are refused.
+    R <= 8 sqrt(2 T ln n) + 16 ln T + 16. The bound is never first-order: the noise grows on every sequence, so the
+    regret is of order sqrt(T) on some sequences with L* = 0. `distribution()` and the probability of a move are
+    conditional on the walks.
 
+    References
+    ----------
+    Devroye, Lugosi and Neu, Prediction by random-walk perturbation, COLT 2013.
+
+    Examples
+    --------
     >>> round(RandomWalk(10).bound(rounds=10**6).value, 1)
     17404.8
     """

@@ -25,7 +25,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 
 @dataclass(frozen=True, repr=False)
 class SecondOrder(Remembered):
-    """What the three share: f, and how it is read before and after play."""
+    """Base class of experts with bounds R_i <= f(V_i), evaluated before and after play."""
 
     loss_range: tuple[float, float] = (0.0, 1.0)
     gains: bool = False
@@ -44,7 +44,7 @@ class SecondOrder(Remembered):
         return SecondOrderPlayer(self, seed, name)
 
     def terms(self, rounds: int, seen: float) -> Terms:
-        """f(V): a bound on the regret of `rounds` rounds against an expert with V = `seen`."""
+        """Return f(V), a bound on the regret after `rounds` rounds against an expert with V = `seen`."""
         raise NotImplementedError
 
     def _published(self, rounds: int, best: float) -> tuple[Terms, str]:
@@ -60,14 +60,14 @@ class SecondOrder(Remembered):
         return terms, self.source
 
     def observed(self, rounds: int, seen: float) -> Bound:
-        """The bound of a game with V = `seen` against the best expert."""
+        """Return the bound of a game with V = `seen` against the best expert."""
         if self._trivial or rounds == 0:
             return bounds.nothing()
         return self._settled(self.terms(rounds, seen), f"{self.source}, observed V = {figure(seen)}", rounds)
 
 
 class SecondOrderPlayer(RememberedPlayer):
-    """Plays them; its certificate has the bound in the V that was seen."""
+    """Player of `SecondOrder`, whose certificate has the bound for the observed V."""
 
     learner: SecondOrder
     _made_of_losses = True
@@ -79,19 +79,32 @@ class SecondOrderPlayer(RememberedPlayer):
 
 @dataclass(frozen=True, repr=False)
 class Squint(SecondOrder):
-    """Experts with a regret that is small where losses are easy: every learning rate at once, none to be tuned.
+    """Experts without a tuning whose regret is small on easy losses: a mixture over all learning rates.
 
-    p_i ~ int_0^(1/2) e^(eta R_i - eta^2 V_i) d eta (Koolen, van Erven 2015, the improper prior 1/eta).
+    Parameters
+    ----------
+    n : int
+        Number of experts.
+    loss_range : tuple of float, default (0.0, 1.0)
+        Range of the losses, or of the gains. A loss outside of the range raises ValueError.
+    gains : bool, default False
+        If True, larger values are better.
 
-    Every learning rate at once, weighed by what it would have earned. With V_i = sum_t r_{t,i}^2, R_i is at most the
-    root R of
+    Notes
+    -----
+    p_i ~ int_0^(1/2) e^(eta R_i - eta^2 V_i) d eta, with the improper prior 1/eta and V_i = sum_t r_(t,i)^2. R_i is at
+    most the root R of
 
         Phi(R, V_i) = n (1/2 + ln(T+1)), Phi(R, V) = int_0^(1/2) (e^(eta R - eta^2 V) - 1)/eta d eta,
 
-    which is below sqrt(2 V_i) (1 + sqrt(2 ln(n (1/2 + ln(T+1))))) + 5 ln(1 + n (1 + 2 ln(T+1))), the published form.
+    which is below the published form, sqrt(2 V_i) (1 + sqrt(2 ln(n (1/2 + ln(T+1))))) + 5 ln(1 + n (1 + 2 ln(T+1))).
 
-    `n`: how many experts. `loss_range` and `gains` say the units: losses (or gains) outside the range are refused.
+    References
+    ----------
+    Koolen and van Erven, Second-order quantile methods for experts and combinatorial games, COLT 2015.
 
+    Examples
+    --------
     >>> player = Squint(3).start(seed=0)
     >>> for _ in range(20):
     ...     player.observe(player.act(), [0.0, 0.5, 1.0])
@@ -112,7 +125,7 @@ class Squint(SecondOrder):
 def squint_potential(regret: float, seen: float) -> float:
     """Return Phi(R, V) = int_0^(1/2) (e^(eta R - eta^2 V) - 1)/eta d eta, R >= 0, or slightly less.
 
-    Where the exponent is below -40 the exponential is left out, which only lowers the integral. Up to there panels
+    Where the exponent is below -40 the exponential is omitted, which only lowers the integral. Up to there panels
     are so short that the exponent moves by at most 4 on each: sixteen Gauss-Legendre nodes are exact to 1e-10.
 
     >>> round(squint_potential(0.0, 4.0), 6)  # -Ein(1)/2
@@ -147,14 +160,28 @@ def squint_root(level: float, seen: float) -> float:
 
 @dataclass(frozen=True, repr=False)
 class AdaNormalHedge(SecondOrder):
-    """Experts without a tuning, whose regret follows the loss of the best one.
+    """Experts without a tuning whose regret follows the loss of the best expert.
 
-    p_i ~ Phi(R_i+1, C_i+1) - Phi(R_i-1, C_i+1), Phi(R, C) = e^([R]_+^2/(3C)) (Luo, Schapire 2015).
+    Parameters
+    ----------
+    n : int
+        Number of experts.
+    loss_range : tuple of float, default (0.0, 1.0)
+        Range of the losses, or of the gains. A loss outside of the range raises ValueError.
+    gains : bool, default False
+        If True, larger values are better.
 
-    With ``C_i = sum_t |r_{t,i}|``: R_i <= sqrt(3 C_i ln(n B)), B = 5/2 + 3/2 ln(1+T).
+    Notes
+    -----
+    p_i ~ Phi(R_i+1, C_i+1) - Phi(R_i-1, C_i+1), Phi(R, C) = e^([R]_+^2/(3C)). With ``C_i = sum_t |r_(t,i)|``:
+    R_i <= sqrt(3 C_i ln(n B)), B = 5/2 + 3/2 ln(1+T).
 
-    `n`: how many experts. `loss_range` and `gains` say the units: losses (or gains) outside the range are refused.
+    References
+    ----------
+    Luo and Schapire, Achieving all with no parameters: AdaNormalHedge, COLT 2015.
 
+    Examples
+    --------
     >>> print(AdaNormalHedge(10).bound(rounds=10_000, best_loss=100))
     expected regret <= 63.46 if the best loss L* <= 100 on every run, even against an adaptive adversary
       valid      for the mean play on every loss sequence; for sampled moves in expectation, even if losses depend
@@ -175,15 +202,28 @@ class AdaNormalHedge(SecondOrder):
 
 @dataclass(frozen=True, repr=False)
 class MLPoly(SecondOrder):
-    """Experts without a tuning by a polynomial potential: quick, and good on easy losses.
+    """Experts without a tuning by a polynomial potential: fast, and good on easy losses.
 
-    p_i ~ [R_i]_+/(1 + V_i): polynomial potential, one learning rate per expert (Gaillard, Stoltz, van Erven 2014).
+    Parameters
+    ----------
+    n : int
+        Number of experts.
+    loss_range : tuple of float, default (0.0, 1.0)
+        Range of the losses, or of the gains. A loss outside of the range raises ValueError.
+    gains : bool, default False
+        If True, larger values are better.
 
-    With V_i = sum_t r_{t,i}^2: R_i <= sqrt(n (1 + ln(1+T)) (1 + V_i)). Cheap, and kind to easy losses; sqrt(n), not
-    sqrt(log n), in the worst case.
+    Notes
+    -----
+    p_i ~ [R_i]_+/(1 + V_i), with one learning rate per expert and V_i = sum_t r_(t,i)^2: R_i <= sqrt(n (1 + ln(1+T))
+    (1 + V_i)), which is of order sqrt(n) instead of sqrt(log n) in the worst case.
 
-    `n`: how many experts. `loss_range` and `gains` say the units: losses (or gains) outside the range are refused.
+    References
+    ----------
+    Gaillard, Stoltz and van Erven, A second-order bound with excess losses, COLT 2014.
 
+    Examples
+    --------
     >>> MLPoly(2).bound(rounds=10_000).source
     'ML-Poly, Gaillard, Stoltz and van Erven 2014'
     """

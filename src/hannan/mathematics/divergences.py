@@ -1,4 +1,4 @@
-"""Section 2.2 of the paper: how far apart are two plays?
+"""Divergences between two plays (section 2.2 of the paper).
 
 Every function takes distributions on a finite space, along the last axis of `p` and `q` (batches
 broadcast), and is exact: the supremum over all sets is attained at a set that can be named.
@@ -15,13 +15,27 @@ from hannan.validation import Array
 
 
 def tsallis_log(x: Any, gamma: float) -> Any:
-    """The Tsallis logarithm, with which the paper measures how stable a play is.
+    """Return the Tsallis logarithm, in which the paper measures stability.
 
-    log_gamma(x) = (x^(1-gamma) - 1) / (1 - gamma), and log(x) at gamma = 1. At x = 0 it is -1/(1-gamma) below gamma = 1
-    and -inf from there on.
+    Parameters
+    ----------
+    x : array_like
+        Numbers >= 0.
+    gamma : float
+        Number > 0.
 
-    `x`: a number or an array, at least 0. `gamma`: a number above 0.
+    Returns
+    -------
+    float or ndarray
+        Logarithm, log_gamma(x).
 
+    Notes
+    -----
+    log_gamma(x) = (x^(1-gamma) - 1) / (1 - gamma), and log(x) for gamma = 1. At x = 0 it is -1/(1-gamma) for gamma < 1
+    and -inf for gamma >= 1.
+
+    Examples
+    --------
     >>> float(tsallis_log(0.25, 2.0)), float(tsallis_log(0.0, 0.5))
     (-3.0, -2.0)
     """
@@ -38,17 +52,28 @@ def tsallis_log(x: Any, gamma: float) -> Any:
 
 
 def max_divergence(p: Any, q: Any, delta: float = 0.0) -> Any:
-    """How much likelier any event is under `p` than under `q`, on a logarithmic scale: the divergence of differential
-    privacy.
+    """Return the max-divergence of two distributions, in which differential privacy is defined.
 
-    D_inf^delta(P, Q) = sup over P(B) > delta of log((P(B) - delta) / Q(B)), eq:max_divergence.
+    Parameters
+    ----------
+    p, q : array_like
+        Distributions, along the last axis.
+    delta : float, default 0.0
+        Probability in [0, 1) that is ignored.
 
-    Attained at a likelihood-ratio set {P > lambda Q}, so one sort is enough. It is +inf exactly
-    when P(Q = 0) > delta, and negative where delta outweighs the distance: D(P, P) = log(1-delta).
+    Returns
+    -------
+    float or ndarray
+        D_inf^delta(p, q).
 
-    `p` and `q`: distributions, on the last axis of arrays. `delta`: the probability that may be left out of account, in
-    [0, 1).
+    Notes
+    -----
+    D_inf^delta(P, Q) = sup over P(B) > delta of log((P(B) - delta) / Q(B)), eq:max_divergence. The supremum is
+    attained at a set {P > lambda Q}, so one sort is enough. It is inf exactly if P(Q = 0) > delta. It is negative if
+    delta exceeds the distance: D(P, P) = log(1-delta).
 
+    Examples
+    --------
     >>> float(max_divergence([0.5, 0.5], [0.25, 0.75]))  # log 2
     0.6931471805599453
     >>> round(float(max_divergence([0.5, 0.5], [0.5, 0.5], delta=0.1)), 6)
@@ -59,7 +84,7 @@ def max_divergence(p: Any, q: Any, delta: float = 0.0) -> Any:
 
 
 def max_supremum(p: Array, q: Array, delta: float) -> Any:
-    """`max_divergence` of measures that need not sum to 1."""
+    """Return `max_divergence` of measures that need not sum to 1."""
     if delta == 0.0:
         return _largest(_log_ratio(p, q))
     inside_p, inside_q = _prefixes(p, q)
@@ -69,16 +94,28 @@ def max_supremum(p: Array, q: Array, delta: float) -> Any:
 
 
 def tsallis_divergence(p: Any, q: Any, gamma: float) -> Any:
-    """The max-divergence with the Tsallis logarithm: how much likelier any event is under `p` than under `q`.
+    """Return the max-divergence with the Tsallis logarithm.
 
-    D_inf,gamma(P, Q) = sup_B log_gamma P(B) - log_gamma Q(B), eq:tsallismaxdiv.
+    Parameters
+    ----------
+    p, q : array_like
+        Distributions, along the last axis.
+    gamma : float
+        Parameter of the logarithm, > 0; 1 is `max_divergence`.
 
-    gamma >= 1: attained at one outcome (x -> x (1 + (gamma-1) c x^(gamma-1))^(-1/(gamma-1)) is
-    subadditive), so O(N). gamma < 1: attained at a likelihood-ratio set, so one sort.
+    Returns
+    -------
+    float or ndarray
+        D_inf,gamma(p, q).
 
-    `p` and `q`: distributions, on the last axis of arrays. `gamma`: of the logarithm, above 0; at 1 it is
-    `max_divergence`.
+    Notes
+    -----
+    D_inf,gamma(P, Q) = sup_B log_gamma P(B) - log_gamma Q(B), eq:tsallismaxdiv. For gamma >= 1 the supremum is
+    attained at one outcome, because x -> x (1 + (gamma-1) c x^(gamma-1))^(-1/(gamma-1)) is subadditive. For gamma < 1
+    it is attained at a set {P > lambda Q}, so one sort is enough.
 
+    Examples
+    --------
     >>> float(tsallis_divergence([0.5, 0.5], [0.25, 0.75], gamma=2.0))
     2.0
     """
@@ -87,7 +124,7 @@ def tsallis_divergence(p: Any, q: Any, gamma: float) -> Any:
 
 
 def tsallis_supremum(p: Array, q: Array, gamma: float) -> Any:
-    """`tsallis_divergence` of measures that need not sum to 1."""
+    """Return `tsallis_divergence` of measures that need not sum to 1."""
     if gamma == 1.0:
         return _largest(_log_ratio(p, q))
     if gamma < 1.0:
@@ -102,14 +139,27 @@ def tsallis_supremum(p: Array, q: Array, gamma: float) -> Any:
 
 
 def hockey_stick(p: Any, q: Any, epsilon: float) -> Any:
-    """The least delta with which `p` and `q` are within `epsilon` of each other: one point of a privacy profile.
+    """Return the smallest delta for which two distributions are within epsilon: one point of a privacy profile.
 
-    delta(epsilon) = sum_i (P_i - e^epsilon Q_i)_+, the least delta with D_inf^delta(P, Q) <= epsilon.
+    Parameters
+    ----------
+    p, q : array_like
+        Distributions, along the last axis.
+    epsilon : float
+        Divergence >= 0.
 
-    The equivalence needs epsilon >= 0 (lem:delta_pl as corrected), so a negative one is refused.
+    Returns
+    -------
+    float or ndarray
+        Smallest delta with D_inf^delta(p, q) <= epsilon.
 
-    `p` and `q`: distributions, on the last axis of arrays. `epsilon`: the divergence allowed, at least 0.
+    Notes
+    -----
+    delta(epsilon) = sum_i (P_i - e^epsilon Q_i)_+. The equivalence needs epsilon >= 0 (lem:delta_pl, corrected), so a
+    negative epsilon raises ValueError.
 
+    Examples
+    --------
     >>> float(hockey_stick([0.5, 0.5], [0.25, 0.75], epsilon=0.0))
     0.25
     """
@@ -135,7 +185,7 @@ def _log_ratio(p: Array, q: Array) -> Array:
 
 
 def _prefixes(p: Array, q: Array) -> tuple[Array, Array]:
-    """(P(B_k), Q(B_k)) for the sets B_k of the k outcomes of largest likelihood ratio."""
+    """Return (P(B_k), Q(B_k)) for the sets B_k of the k outcomes with the largest likelihood ratios."""
     order = np.argsort(-_log_ratio(p, q), axis=-1, kind="stable")
     return (
         np.cumsum(np.take_along_axis(p, order, axis=-1), axis=-1),
@@ -148,14 +198,27 @@ def _largest(values: Array) -> Any:
 
 
 def clip(q: Any, rho: float) -> Array:
-    """A distribution without its small probabilities: those below rho become 0, the others grow in proportion.
+    """Return a distribution without its small probabilities: those below rho become 0, the others grow in proportion.
 
-    [C_rho(q)]_j = q_j / (1 - sum of the q_i < rho) if q_j >= rho, else 0.
+    Parameters
+    ----------
+    q : array_like
+        Distribution, along the last axis.
+    rho : float
+        Threshold in [0, 1/K], where K is the number of actions.
 
-    rho is at most 1/K, so that one action survives; in floats the largest q_j always does.
+    Returns
+    -------
+    ndarray
+        Clipped distribution.
 
-    `q`: a distribution, on the last axis of an array. `rho`: the threshold, in [0, 1/K], K the number of actions.
+    Notes
+    -----
+    [C_rho(q)]_j = q_j / (1 - sum of the q_i < rho) if q_j >= rho, else 0. rho is at most 1/K, so that at least one
+    action remains; despite rounding errors the action with the largest q_j always remains.
 
+    Examples
+    --------
     >>> clip([0.05, 0.35, 0.6], 0.1).round(6).tolist()
     [0.0, 0.368421, 0.631579]
     """
@@ -171,7 +234,7 @@ def clip(q: Any, rho: float) -> Array:
 
 
 def threshold(rho: Any, actions: int) -> float:
-    """rho in [0, 1/K]: above 1/K everything could be clipped."""
+    """Return rho after checking that it is in [0, 1/K]: above 1/K every action could be clipped."""
     number = validation.real(rho, "rho")
     if not 0.0 <= number <= 1.0 / actions:
         raise ValueError(f"rho must be in [0, 1/K] = [0, {1.0 / actions:.6g}]; got {rho!r}")

@@ -23,7 +23,7 @@ _LEVELS = (*(1.0 - 10.0**-k for k in (15, 12, 9, 6, 4, 3, 2, 1)), 0.5, *(10.0**-
 
 
 class Perturbation(Protocol):
-    """What the rule needs of a law."""
+    """Members of a law that the rule uses."""
 
     @property
     def support(self) -> tuple[float, float]: ...

@@ -23,14 +23,16 @@ _LOW = 0xFFFFFFFF
 
 
 def words(seed: int, *key: int) -> Words:
-    """The four starting words of stream `key` of a seed: (run,) for a player, (run, 1) for its losses, (run, 2) for
-    noise of its own."""
+    """Return the four first words of stream `key` of a seed.
+
+    The key is (run,) for a player, (run, 1) for its losses, and (run, 2) for additional noise.
+    """
     parts = [half for number in key for half in _halves(number)]
     return _of_keys(spawning(seed), np.array([parts], dtype=np.uint32)).reshape(4)
 
 
 def words_of_runs(seed: int, runs: int, *key: int) -> Words:
-    """`words(seed, run, *key)` of runs 0, 1, ..., all at once: (runs, 4)."""
+    """Return `words(seed, run, *key)` of runs 0, 1, ..., as an array (runs, 4)."""
     parts = np.empty((runs, 1 + len(key)), dtype=np.uint32)  # a run below 2^32 is one word of the key
     parts[:, 0] = np.arange(runs)
     parts[:, 1:] = key
