@@ -26,13 +26,13 @@ HN_INLINE double regret_reach(double p) {
     return p < smallest_probability || p >= 1.0 ? 0.0 : log1p(center_share * p / (1.0 - p));
 }
 HN_INLINE f64x4 main_factor(double x, f64x4 center, double p, f64x4 lambda) {
-    return log4(1.0 + lambda * (splat(x) - center) / splat(max(p, smallest_probability)));
+    return 1.0 + lambda * (splat(x) - center) / splat(max(p, smallest_probability));
 }
 HN_INLINE f64x4 regret_factor_of(double x, f64x4 center, double p, f64x4 mu) {
     const f64x4 y = mu * (splat(x) - center);
     const double q = max(p, smallest_probability);
     // For likely arms the difference e^y - (1 - p) keeps its digits, for the others e^y - 1 does.
-    return log4(q < 0.5 ? 1.0 + expm1(y) / splat(q) : (exp(y) - splat(1.0 - q)) / splat(q));
+    return q < 0.5 ? 1.0 + expm1(y) / splat(q) : (exp(y) - splat(1.0 - q)) / splat(q);
 }
 HN_INLINE void add(double* to, f64x4 amount) { store4(to, load4(to) + amount); }
 
@@ -53,12 +53,12 @@ void act(ArmEvidence* arms, i64 n, const double* centers, const double* probabil
         const f64x4 lambda = lambdas(k), mu = regret_factor * lambda;
         for (int side = 0; side < 2; ++side) {
             const double center = side ? 1.0 - centers[drawn] : centers[drawn];
-            add(arm.main[side].W + 4 * k, main_factor(0.0, main_center(center, p, lambda), p, lambda));
+            add(arm.main[side].W + 4 * k, log4(main_factor(0.0, main_center(center, p, lambda), p, lambda)));
             const f64x4 fixed = main_center(center, 1.0, lambda);
             add(arm.fixed[side].C + 4 * k, fixed);
-            add(arm.fixed[side].W + 4 * k, main_factor(0.0, fixed, 1.0, lambda));
+            add(arm.fixed[side].W + 4 * k, log4(main_factor(0.0, fixed, 1.0, lambda)));
         }
-        add(arm.regret.W + 4 * k, regret_factor_of(0.0, regret_center(centers[drawn], p, reach, mu), p, mu));
+        add(arm.regret.W + 4 * k, log4(regret_factor_of(0.0, regret_center(centers[drawn], p, reach, mu), p, mu)));
     }
     arm.drawn += 1.0;
 }
@@ -70,11 +70,11 @@ void settle(ArmEvidence& arm, double own_center, double p, double loss) {
         for (int side = 0; side < 2; ++side) {
             const double center = side ? 1.0 - own_center : own_center, x = side ? 1.0 - loss : loss;
             const f64x4 c = main_center(center, p, lambda), fixed = main_center(center, 1.0, lambda);
-            add(arm.main[side].W + 4 * k, main_factor(x, c, p, lambda) - main_factor(0.0, c, p, lambda));
-            add(arm.fixed[side].W + 4 * k, main_factor(x, fixed, 1.0, lambda) - main_factor(0.0, fixed, 1.0, lambda));
+            add(arm.main[side].W + 4 * k, log4(main_factor(x, c, p, lambda) / main_factor(0.0, c, p, lambda)));
+            add(arm.fixed[side].W + 4 * k, log4(main_factor(x, fixed, 1.0, lambda) / main_factor(0.0, fixed, 1.0, lambda)));
         }
         const f64x4 c = regret_center(own_center, p, reach, mu);
-        add(arm.regret.W + 4 * k, regret_factor_of(loss, c, p, mu) - regret_factor_of(0.0, c, p, mu));
+        add(arm.regret.W + 4 * k, log4(regret_factor_of(loss, c, p, mu) / regret_factor_of(0.0, c, p, mu)));
     }
     arm.sum += loss;
     arm.settled += 1.0;
