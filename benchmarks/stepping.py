@@ -19,7 +19,15 @@ def run(quick: bool = False) -> str:
     """Markdown tables: steps at N = 10 against the peers, experts, and cost against N."""
     rounds = 2000 if quick else 20_000
     repeats = 3 if quick else 7
-    return "\n\n".join([_small(rounds, repeats), _experts(rounds, repeats), _late(repeats), _sum_tree(quick, repeats)])
+    return "\n\n".join(
+        [
+            _small(rounds, repeats),
+            _experts(rounds, repeats),
+            _evidence(rounds, repeats),
+            _late(repeats),
+            _sum_tree(quick, repeats),
+        ]
+    )
 
 
 def _steps(player: Any, rows: Sequence[Sequence[float]]) -> None:
@@ -56,6 +64,21 @@ def _small(rounds: int, repeats: int) -> str:
     return "### act + observe, N = 10, ticket and checks included\n\n" + table(
         ["", "a step", "faster than pymab", "faster than river", "reach"], shown_rows
     )
+
+
+def _evidence(rounds: int, repeats: int) -> str:
+    """Time of act and observe with evidence, relative to the same player without."""
+    rows = []
+    for n in (2, 10):
+        losses = np.random.default_rng(7).random((rounds, n)).tolist()
+        contestants = []
+        for evidence in (False, True):
+            play = lambda n=n, losses=losses, on=evidence: _steps(hn.Bandit(n).start(0, evidence=on), losses)  # noqa: E731
+            contestants.append(Contestant(f"evidence={evidence}", play, rounds))
+        interleave(contestants, repeats)
+        plain, watched = contestants
+        rows.append([n, shown(plain.cost), shown(watched.cost), ratio(watched.cost / plain.cost)])
+    return "### act + observe with evidence\n\n" + table(["arms", "without", "with", "ratio"], rows)
 
 
 def _experts(rounds: int, repeats: int) -> str:
