@@ -26,29 +26,43 @@ _SOURCE = "AdaHedge, de Rooij et al. 2014"
 
 @dataclass(frozen=True)
 class MixabilityGap(Tuning):
-    """scale_t = Delta_{t-1}/ln n: what following the leader at that scale has lost so far sets the next."""
+    """Tuning with scale_t = Delta_(t-1)/ln n, where Delta is the sum of the mixability gaps."""
 
     order: ClassVar[Order] = "first"
 
 
 @dataclass(frozen=True, repr=False)
 class AdaHedge(Learner):
-    """Hedge that needs to be told nothing: neither the rounds, nor the range or the sign of the losses.
+    """Hedge without a tuning: neither the number of rounds nor the range of the losses is needed.
 
-    p_i ~ e^(-L_i/s), s = Delta/ln n, Delta = sum_t <p_t, l_t> + s_t log <p_t, e^(-l_t/s_t)>, the mixability gaps.
+    Parameters
+    ----------
+    n : int
+        Number of experts.
+    loss_range : tuple of float, optional
+        Range of the losses. If it is given, a loss outside of the range raises ValueError, and `bound` has a value
+        before play.
+    gains : bool, default False
+        If True, larger values are better.
 
-    Scale-free: whatever the units and the offset of the losses, the play is the same. With s the largest
-    span of a round, V the sum of the variances of l_t under p_t, L- and L+ the sums of the least and of the
-    greatest loss of each round,
+    Notes
+    -----
+    p_i ~ e^(-L_i/s), s = Delta/ln n, where Delta = sum_t <p_t, l_t> + s_t log <p_t, e^(-l_t/s_t)> is the sum of the
+    mixability gaps. The play does not depend on the units and the offset of the losses. With s the largest span of a
+    round, V the sum of the variances of l_t under p_t, and L- and L+ the sums of the smallest and of the largest loss
+    of each round,
 
         regret <= 2 Delta <= 2 sqrt(V ln n) + s (4/3 ln n + 2),
         regret <= 2 sqrt(s ln n (L* - L-)(L+ - L*)/(L+ - L-)) + s (16/3 ln n + 2).
 
-    A certificate has the smaller of the two, in the observed s. `loss_range` is not needed; if it is given,
-    a loss outside it is refused, and `bound` can be asked before play.
+    A certificate has the smaller of the two, for the observed s.
 
-    `n`: how many experts. `gains`: larger is better.
+    References
+    ----------
+    De Rooij, van Erven, Grunwald and Koolen, Follow the leader if you can, hedge if you must, JMLR 2014.
 
+    Examples
+    --------
     >>> player = AdaHedge(2).start(seed=0)
     >>> for loss in ([3.0, 1.0], [2.0, 700.0], [5.0, 5.5]):
     ...     player.observe(player.act(), loss)
@@ -76,7 +90,7 @@ class AdaHedge(Learner):
 
     @property
     def width(self) -> float:
-        """Losses are played as they are."""
+        """1, because losses are played in their own units."""
         return 1.0
 
     def in_units(self, total: float, rounds: int) -> float:
@@ -93,7 +107,7 @@ class AdaHedge(Learner):
 
     @property
     def _ranged(self) -> bool:
-        """Whether a range was stated."""
+        """True if a range is stated."""
         return self.loss_range != ANY
 
     def start(self, seed: int | None = None, name: str | None = None) -> AdaHedgePlayer:
@@ -110,10 +124,10 @@ class AdaHedge(Learner):
         printed: bool = False,
         against: str | None = None,
     ) -> Bound:
-        """A bound on the regret of the rounds, if no round's losses span more than `spread`.
+        """Return a bound on the regret, if the losses of no round span more than `spread`.
 
-        `spread` is the width of `loss_range` if a range was given. Then an upper bound on the best loss counts too:
-        (L* - L-)(L+ - L*)/(L+ - L-) is at most L*(T - L*)/T in losses of [0, 1], and the bound states the condition.
+        The default of `spread` is the width of a stated `loss_range`. An upper bound on the best loss is then used too:
+        (L* - L-)(L+ - L*)/(L+ - L-) is at most L*(T - L*)/T for losses in [0, 1], and the bound states the condition.
 
         >>> print(AdaHedge(9).bound(rounds=17184, spread=2.0))
         expected regret <= 416.1, even against an adaptive adversary
@@ -160,7 +174,7 @@ class AdaHedge(Learner):
         return bound.asked(against)
 
     def observed_bound(self, seen: Seen) -> Bound:
-        """The smaller of the two forms, in what was observed."""
+        """Return the smaller of the two forms, for the observed numbers."""
         if self._trivial or seen.rounds == 0 or seen.span == 0.0:
             return bounds.nothing("one choice, or no difference, has no regret")
         # Sums of T losses are exact up to T units in their last place; ab/(a + b) grows with a and b, and is at most a
@@ -177,7 +191,7 @@ class AdaHedge(Learner):
 
 @dataclass(frozen=True)
 class Seen:
-    """What a bound of AdaHedge is made of: rounds, L*, L-, L+, the largest span, V, and Delta."""
+    """Observed numbers that a bound of AdaHedge uses: rounds, L*, L-, L+, the largest span, V, and Delta."""
 
     rounds: int
     best: float
@@ -189,12 +203,12 @@ class Seen:
 
     @classmethod
     def of(cls, player: AdaHedgePlayer) -> Seen:
-        """As a player has it."""
+        """Return the numbers of a player."""
         return cls(player._settled, float(player._losses.min()), **player._adahedge)
 
 
 def best_loss_terms(n: int, spread: float, most: float) -> Terms:
-    """2 sqrt(s ln n B) + s (16/3 ln n + 2), B = (L*-L-)(L+-L*)/(L+-L-)."""
+    """Return 2 sqrt(s ln n B) + s (16/3 ln n + 2), B = (L*-L-)(L+-L*)/(L+-L-)."""
     root = 2.0 * math.sqrt(spread) * math.sqrt(most * math.log(n))
     return {
         "2 sqrt(s ln n (L*-L-)(L+-L*)/(L+-L-))": root,
@@ -203,7 +217,7 @@ def best_loss_terms(n: int, spread: float, most: float) -> Terms:
 
 
 def variance_terms(n: int, spread: float, variance: float) -> Terms:
-    """2 sqrt(V ln n) + s (4/3 ln n + 2)."""
+    """Return 2 sqrt(V ln n) + s (4/3 ln n + 2)."""
     return {
         "2 sqrt(V ln n)": 2.0 * math.sqrt(variance * math.log(n)),
         "s (4/3 ln n + 2)": spread * (4.0 / 3.0 * math.log(n) + 2.0),
@@ -211,7 +225,7 @@ def variance_terms(n: int, spread: float, variance: float) -> Terms:
 
 
 def settled(terms: Terms, source: str, rounds: int | None, spread: float) -> Bound:
-    """Rounded up, and no more than the rounds times the span."""
+    """Return a bound rounded up, at most rounds * span."""
     value = bounds.rounded_up(math.fsum(terms.values()))
     if rounds is not None and value >= rounds * spread:
         most = bounds.trivial(rounds * spread, "rounds x span", "largest span")
@@ -222,13 +236,13 @@ def settled(terms: Terms, source: str, rounds: int | None, spread: float) -> Bou
 
 
 class AdaHedgePlayer(SleepingPlayer):
-    """Plays `AdaHedge`: a move is one expert, a loss is the vector of all of them."""
+    """Player of `AdaHedge`: a move is one expert, a loss is a vector with one number per expert."""
 
     learner: AdaHedge
     _made_of_losses = True
 
     def certificate(self, delta: float | None = None) -> Certificate:
-        """What the player may say of itself now; its first moves follow the leader and claim no stability."""
+        """Return the certificate; the first moves follow the leader, without a claim on stability."""
         delta = None if delta is None else validation.between(delta, 0.0, 1.0, "delta", "()")
         seen, own = Seen.of(self), self._own
         bound, withheld = self._observed(seen)
@@ -250,7 +264,7 @@ class AdaHedgePlayer(SleepingPlayer):
         )
 
     def _identity(self, least: float) -> dict[str, float]:
-        """The terms of the master identity: Phi of what is in place, and the changes of scale from what is left."""
+        """Return the terms of the master identity; the term of the changes of scale is the remainder."""
         value, drift = least - self._scale * math.log(self._total), self._drift
         return {"start": 0.0, "end": value - least, "drift": drift, "scale changes": self._own - value - drift}
 
@@ -260,7 +274,7 @@ class AdaHedgePlayer(SleepingPlayer):
         return self.bound_of(seen, self._largest_delay)
 
     def bound_of(self, seen: Seen, late: int) -> tuple[Bound | None, str]:
-        """The bound of what was seen by some moment, or why there is none; `late`: the largest delay until then."""
+        """Return (bound for the observed numbers or None, reason if None); `late` is the largest delay."""
         if late:
             # The two forms below are of losses that come at once; what they come from holds whenever they come.
             terms = {"2 Delta": 2.0 * seen.gap}
@@ -270,7 +284,7 @@ class AdaHedgePlayer(SleepingPlayer):
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule of `hannan.learners.names.FORECASTS` by its name; losses outside `loss_range` are refused.
+    """Rule of `hannan.learners.names.FORECASTS` by its name; losses outside of `loss_range` raise ValueError.
 
     >>> Rule(), Rule("boa").name
     (two-layers, 'boa')

@@ -1,4 +1,4 @@
-"""Algorithms by their names: what is a smoothing, a tuning and an estimator is a composition of them, and no more.
+"""Algorithms by their usual names, as compositions of a smoothing, a tuning and an estimator.
 
 >>> exp3(10, rounds=1000) == Bandit(10, Entropy(), Horizon(1000))
 True
@@ -30,14 +30,32 @@ _EXACT = ImportanceWeighted()
 
 
 def hedge(n: int, rounds: int | None = None, **units: Any) -> Experts:
-    """Hedge, exponential weights over experts, tuned for a number of rounds or by its own loss.
+    """Return Hedge, exponential weights over experts.
 
-    p_i ~ e^(-L_i/scale): Entropy, which plays as Gumbel does, tuned for `rounds` or by its own loss.
+    Parameters
+    ----------
+    n : int
+        Number of experts.
+    rounds : int, optional
+        Number of rounds, if it is known.
+    **units : Any
+        Other parameters of `Experts`.
 
-    Freund, Schapire 1997; with rounds R <= sqrt(T ln n/2).
+    Returns
+    -------
+    Experts
+        Learner.
 
-    `n`: how many experts. `rounds`: how many will be played, if it is known. Other keywords go to `Experts`.
+    Notes
+    -----
+    p_i ~ e^(-L_i/scale), tuned for `rounds` or by its own loss. With `rounds`, R <= sqrt(T ln n/2).
 
+    References
+    ----------
+    Freund and Schapire, A decision-theoretic generalization of on-line learning, JCSS 1997.
+
+    Examples
+    --------
     >>> hedge(10, rounds=1000)
     Experts(10, smoothing=Entropy(), tuning=Horizon(rounds=1000))
     """
@@ -45,14 +63,32 @@ def hedge(n: int, rounds: int | None = None, **units: Any) -> Experts:
 
 
 def exp3(n: Count, rounds: int | None = None, **units: Any) -> Bandit:
-    """Exp3: Hedge for a bandit, the plainest of them.
+    """Return Exp3, Hedge for a bandit.
 
-    p_i ~ e^(-Lhat_i/scale), Lhat of l_i/p_i (Auer et al. 2002; in losses no exploration is needed): R <= sqrt(2 n T ln
-    n).
+    Parameters
+    ----------
+    n : int or sequence of str
+        Number of arms, or their names, which `arms` then contains.
+    rounds : int, optional
+        Number of rounds, if it is known.
+    **units : Any
+        Other parameters of `Bandit`.
 
-    `n`: how many arms there are, or their names, which `arms` then has. `rounds`: how many will be played, if it is
-    known. Other keywords go to `Bandit`.
+    Returns
+    -------
+    Bandit
+        Learner.
 
+    Notes
+    -----
+    p_i ~ e^(-Lhat_i/scale), Lhat of l_i/p_i; for losses no exploration is needed. With `rounds`, R <= sqrt(2 n T ln n).
+
+    References
+    ----------
+    Auer, Cesa-Bianchi, Freund and Schapire, The nonstochastic multiarmed bandit problem, SIAM J. Computing 2002.
+
+    Examples
+    --------
     >>> exp3(10, rounds=1000)
     Bandit(10, smoothing=Entropy(), tuning=Horizon(rounds=1000))
     """
@@ -60,12 +96,34 @@ def exp3(n: Count, rounds: int | None = None, **units: Any) -> Bandit:
 
 
 def exp4(actions: int, experts: int, rounds: int | None = None, **units: Any) -> ExpertBandit:
-    """Exp4: Exp3 over experts who advise actions.
+    """Return Exp4, Exp3 over experts that advise actions.
 
-    Auer et al. 2002: R <= sqrt(2 min(K, N) T ln N).
+    Parameters
+    ----------
+    actions : int
+        Number of actions, K.
+    experts : int
+        Number of experts, N.
+    rounds : int, optional
+        Number of rounds, if it is known.
+    **units : Any
+        Other parameters of `ExpertBandit`.
 
-    `actions`: K. `experts`: N. `rounds`: how many will be played, if it is known. Other keywords go to `ExpertBandit`.
+    Returns
+    -------
+    ExpertBandit
+        Learner.
 
+    Notes
+    -----
+    With `rounds`, R <= sqrt(2 min(K, N) T ln N).
+
+    References
+    ----------
+    Auer, Cesa-Bianchi, Freund and Schapire, The nonstochastic multiarmed bandit problem, SIAM J. Computing 2002.
+
+    Examples
+    --------
     >>> round(exp4(4, 30, rounds=1000).bound().value, 1)  # sqrt(2 K T ln N)
     165.0
     """
@@ -73,12 +131,28 @@ def exp4(actions: int, experts: int, rounds: int | None = None, **units: Any) ->
 
 
 def exp4_clipped(actions: int, experts: int, **units: Any) -> ExpertBandit:
-    """Exp4 that never plays an action of small probability, so that its regret follows the best expert's loss.
+    """Return Exp4 without actions of small probability, whose regret follows the loss of the best expert.
 
-    Of order L*^(2/3) (the paper's thm:gbpa_bwe), knowing nothing beforehand.
+    Parameters
+    ----------
+    actions : int
+        Number of actions, K.
+    experts : int
+        Number of experts, N.
+    **units : Any
+        Other parameters of `ExpertBandit`.
 
-    `actions`: K. `experts`: N. Other keywords go to `ExpertBandit`.
+    Returns
+    -------
+    ExpertBandit
+        Learner.
 
+    Notes
+    -----
+    The regret is of order L*^(2/3) (thm:gbpa_bwe of the paper), without any number known in advance.
+
+    Examples
+    --------
     >>> exp4_clipped(4, 30).clip
     'tuned'
     """
@@ -86,15 +160,34 @@ def exp4_clipped(actions: int, experts: int, **units: Any) -> ExpertBandit:
 
 
 def tsallis_inf(n: Count, variance_reduced: bool = True, **units: Any) -> Bandit:
-    """Tsallis-INF, the bandit that is good in both worlds: whatever the losses do, and where they are stochastic.
+    """Return Tsallis-INF, a bandit that is best of both worlds.
 
-    Zimmert, Seldin 2021: of order sqrt(n T) whatever the losses do, log T where they are stochastic. In its terms eta_t
-    = 2/scale_t: scale_t = sqrt t, R <= 4 sqrt(n T) + 1; or variance_reduced, scale_t = sqrt(t)/2, R <= 2 sqrt(n T) -
-    sqrt T - 4 sqrt n + 10/3 n ln(T/16) + 2.12 n + 16, for T > 16.
+    Parameters
+    ----------
+    n : int or sequence of str
+        Number of arms, or their names, which `arms` then contains.
+    variance_reduced : bool, default True
+        If True, the estimates have a baseline of 1/2.
+    **units : Any
+        Other parameters of `Bandit`.
 
-    `n`: how many arms there are, or their names, which `arms` then has. `variance_reduced`: with a baseline of 1/2 in
-    the estimates. Other keywords go to `Bandit`.
+    Returns
+    -------
+    Bandit
+        Learner.
 
+    Notes
+    -----
+    The regret is of order sqrt(n T) for all oblivious losses and of order log T for i.i.d. losses. In the terms of the
+    reference, eta_t = 2/scale_t. With scale_t = sqrt(t), R <= 4 sqrt(n T) + 1. With reduced variance, scale_t =
+    sqrt(t)/2 and R <= 2 sqrt(n T) - sqrt(T) - 4 sqrt(n) + 10/3 n ln(T/16) + 2.12 n + 16, for T > 16.
+
+    References
+    ----------
+    Zimmert and Seldin, Tsallis-INF: an optimal algorithm for stochastic and adversarial bandits, JMLR 2021.
+
+    Examples
+    --------
     >>> tsallis_inf(8)
     Bandit(8, smoothing=Tsallis(alpha=0.5), tuning=Anytime(factor=0.5), estimator=ReducedVariance())
     >>> print(tsallis_inf(8).bound(rounds=10**6))
@@ -116,16 +209,35 @@ def tsallis_inf(n: Count, variance_reduced: bool = True, **units: Any) -> Bandit
 
 
 def frechet_ftpl(n: Count, c: float = 2.0, estimator: Estimator = _EXACT, **units: Any) -> Bandit:
-    """The perturbed leader that is good in both worlds, a bandit with Frechet noise.
+    """Return the perturbed leader with Frechet noise, a bandit that is best of both worlds.
 
-    argmin_i Lhat_i - Z_i sqrt(t)/c, Z_i ~ Frechet(2) (Honda, Ito, Tsuchiya 2023): the FTPL of both worlds.
+    Parameters
+    ----------
+    n : int or sequence of str
+        Number of arms, or their names, which `arms` then contains.
+    c : float, default 2.0
+        Inverse of the growth of the scale, scale_t = sqrt(t)/c.
+    estimator : Estimator, default ImportanceWeighted()
+        Rule that turns one observed loss into estimated losses. `GeometricResampling(cap)` and
+        `ConditionalResampling(cap)` need no probabilities. With `ReducedVariance()` the bound is withheld.
+    **units : Any
+        Other parameters of `Bandit`.
 
-    Weights are exact by default; GeometricResampling(cap) and ConditionalResampling(cap) need no probabilities.
-    ReducedVariance() is possible because ours are exact; no theorem covers it, and its bound is withheld.
+    Returns
+    -------
+    Bandit
+        Learner.
 
-    `n`: how many arms there are, or their names, which `arms` then has. `c`: one over the growth of the scale.
-    `estimator`: how one loss becomes a vector. Other keywords go to `Bandit`.
+    Notes
+    -----
+    argmin_i Lhat_i - Z_i sqrt(t)/c, Z_i ~ Frechet(2).
 
+    References
+    ----------
+    Honda, Ito and Tsuchiya, Follow-the-perturbed-leader achieves best-of-both-worlds for bandit problems, ALT 2023.
+
+    Examples
+    --------
     >>> frechet_ftpl(8)
     Bandit(8, smoothing=Frechet(alpha=2.0), tuning=Anytime(factor=0.5))
     """
@@ -133,17 +245,35 @@ def frechet_ftpl(n: Count, c: float = 2.0, estimator: Estimator = _EXACT, **unit
 
 
 def exp3_ix(n: Count, rounds: int, **units: Any) -> Bandit:
-    """Exp3 with implicit exploration: its regret is small with high probability, not only on average.
+    """Return Exp3 with implicit exploration, whose regret is small with high probability.
 
-    Exp3 on l_i/(p_i + gamma), gamma = 1/(2 scale) (Neu 2015): a regret that is small with high probability.
+    Parameters
+    ----------
+    n : int or sequence of str
+        Number of arms, or their names, which `arms` then contains.
+    rounds : int
+        Number of rounds.
+    **units : Any
+        Other parameters of `Bandit`.
 
-    With probability 1 - delta it is at most 2 sqrt(2 n T ln n) + (sqrt(n T/(2 ln n)) + 1) ln(2/delta), whoever sets
-    the losses: `bound(delta=0.05)`; `player.certificate(delta=0.05)` has one of the run so far, at every time.
-    `bound()` is on the mean against oblivious losses, `bound(against="any")`, 2 sqrt(2 n T ln n), against anybody.
+    Returns
+    -------
+    Bandit
+        Learner.
 
-    `n`: how many arms there are, or their names, which `arms` then has. `rounds`: how many will be played. Other
-    keywords go to `Bandit`.
+    Notes
+    -----
+    Exp3 on l_i/(p_i + gamma), gamma = 1/(2 scale). `bound(delta=0.05)`: with probability 1 - delta, even against an
+    adaptive adversary, the regret of a run is at most 2 sqrt(2 n T ln n) + (sqrt(n T/(2 ln n)) + 1) ln(2/delta).
+    `player.certificate(delta=0.05)` has a bound on the run so far, uniformly over time. `bound()` is on the expected
+    regret against an oblivious adversary, `bound(against="adaptive")` against an adaptive one.
 
+    References
+    ----------
+    Neu, Explore no more: improved high-probability regret bounds for non-stochastic bandits, NeurIPS 2015.
+
+    Examples
+    --------
     >>> exp3_ix(10, 1000).estimator
     ImplicitExploration(gamma=0.0107...)
     """
@@ -155,12 +285,30 @@ def exp3_ix(n: Count, rounds: int, **units: Any) -> Bandit:
 
 
 def fixed_share(n: int, rounds: int, switches: int = 1, **units: Any) -> FixedShare:
-    """`FixedShare` tuned for a number of rounds and of changes of the best expert.
+    """Return `FixedShare` tuned for a number of rounds and of changes of the best expert.
 
-    a = S/(T-1), scale = sqrt(T/(8 path)), path the cost of a path of S switches.
+    Parameters
+    ----------
+    n : int
+        Number of experts.
+    rounds : int
+        Number of rounds, T.
+    switches : int
+        Number of changes of the best choice, S.
+    **units : Any
+        Other parameters of `FixedShare`.
 
-    `n`: how many experts. `rounds`: T. `switches`: S. Other keywords go to `FixedShare`.
+    Returns
+    -------
+    FixedShare
+        Learner.
 
+    Notes
+    -----
+    a = S/(T-1), scale = sqrt(T/(8 path)), where path is the cost of a path with S switches.
+
+    Examples
+    --------
     >>> fixed_share(10, 1000, switches=9).bound(1000, switches=9).value < 200
     True
     """
@@ -169,13 +317,30 @@ def fixed_share(n: int, rounds: int, switches: int = 1, **units: Any) -> FixedSh
 
 
 def exp3_s(n: Count, rounds: int, switches: int = 1, **units: Any) -> Exp3S:
-    """`Exp3S` tuned for a number of rounds and of changes of the best arm.
+    """Return `Exp3S` tuned for a number of rounds and of changes of the best arm.
 
-    a = S/(T-1), scale = sqrt(n T/(2 path)), path the cost of a path of S switches.
+    Parameters
+    ----------
+    n : int or sequence of str
+        Number of arms, or their names, which `arms` then contains.
+    rounds : int
+        Number of rounds, T.
+    switches : int
+        Number of changes of the best choice, S.
+    **units : Any
+        Other parameters of `Exp3S`.
 
-    `n`: how many arms there are, or their names, which `arms` then has. `rounds`: T. `switches`: S. Other keywords go
-    to `Exp3S`.
+    Returns
+    -------
+    Exp3S
+        Learner.
 
+    Notes
+    -----
+    a = S/(T-1), scale = sqrt(n T/(2 path)), where path is the cost of a path with S switches.
+
+    Examples
+    --------
     >>> exp3_s(4, 10_000, switches=3).bound(10_000, switches=3).value < 2000
     True
     """
@@ -185,14 +350,33 @@ def exp3_s(n: Count, rounds: int, switches: int = 1, **units: Any) -> Exp3S:
 
 
 def gaussian_ftpl(domain: Domain, rounds: int, lipschitz: float = 1.0) -> Convex:
-    """The Gaussian perturbed leader on a convex set, for linear losses of any sign.
+    """Return the Gaussian perturbed leader on a convex set, for linear losses of any sign.
 
-    argmin over X of <L + b, x>, b Gaussian of sd lipschitz sqrt(T) (2 pi d)^(-1/4), linear losses of any sign.
+    Parameters
+    ----------
+    domain : Domain
+        Convex set of the moves.
+    rounds : int
+        Number of rounds, T.
+    lipschitz : float, default 1.0
+        Largest length of a loss vector.
 
-    Abernethy, Lee, Sinha, Tewari 2014, corrected form: R <= 1.264 d^(1/4) r lipschitz sqrt(T) in a ball of radius r.
+    Returns
+    -------
+    Convex
+        Learner.
 
-    `domain`: the set. `rounds`: T. `lipschitz`: the longest that a loss vector may be.
+    Notes
+    -----
+    argmin over the set of <L + b, x>, b Gaussian with standard deviation lipschitz sqrt(T) (2 pi d)^(-1/4). In a ball
+    of radius r, R <= 1.264 d^(1/4) r lipschitz sqrt(T) (corrected form).
 
+    References
+    ----------
+    Abernethy, Lee, Sinha and Tewari, Online linear optimization via smoothing, COLT 2014.
+
+    Examples
+    --------
     >>> from hannan.mathematics.convex.domains import Ball
     >>> gaussian_ftpl(Ball(3), 1000).bound(1000).value <= 1.264 * 3**0.25 * 1000**0.5
     True
@@ -205,7 +389,7 @@ def _horizon(rounds: int | None, otherwise: Tuning) -> Tuning:
 
 
 def _shared(n: int, rounds: int, switches: int) -> tuple[float, float]:
-    """(a, the cost of a path)."""
+    """Return (a, cost of a path)."""
     rounds, switches = validation.count(rounds, "rounds", least=2), validation.count(switches, "switches")
     if switches >= rounds - 1:
         raise ValueError(f"switches must be fewer than rounds - 1 = {rounds - 1}; got {switches}")

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 @frozen(repr=False)
 class Stochastic(NamedArms):
-    """A bandit for i.i.d. losses: units, names of arms, and bounds against i.i.d. losses alone.
+    """Base class of bandits for i.i.d. losses: units, names of arms, and bounds for i.i.d. losses only.
 
-    Published bounds are on E[own loss] - T min_i mu_i. Regret here is against the arm that is best in hindsight, which
-    has lost less than T min_i mu_i: E[T min_i mu_i - min_i L_i] <= sqrt(T ln n/2), since each T mu_i - L_i is
-    sub-Gaussian of variance T/4. That is a term of every bound.
+    Published bounds are on E[own loss] - T min_i mu_i. The regret here is against the best arm in hindsight, whose loss
+    is smaller: E[T min_i mu_i - min_i L_i] <= sqrt(T ln n/2), because each T mu_i - L_i is sub-Gaussian with variance
+    T/4. This is a term of every bound.
     """
 
     n: Arms
@@ -37,27 +37,28 @@ class Stochastic(NamedArms):
         return StochasticPlayer(self, seed, name, evidence)
 
     def _past(self, horizon: int, rounds: int) -> None:
-        """Refuse what is past the rounds that it was made for."""
+        """Raise Withheld if there are more rounds than the learner is tuned for."""
         if rounds > horizon:
             raise Withheld(f"{self!r} was made for {horizon} rounds and {rounds} are played: no bound past them")
 
     def _in_hindsight(self, rounds: int) -> Terms:
-        """What the best arm in hindsight gains over the arm of least mean."""
+        """Return the term for the best arm in hindsight instead of the arm with the smallest mean."""
         return {"best in hindsight": math.sqrt(0.5 * rounds * math.log(self.n))}
 
     def _by_gaps(self, rounds: int, log_term: float, constant: float) -> Terms:
-        """Of plays E N_i <= log_term/D_i^2 + constant, D_i the gaps, whatever they are.
+        """Return a bound for all gaps D_i, if E N_i <= log_term/D_i^2 + constant.
 
-        Arms of gaps below d cost T d at most, the n - 1 others log_term/d + constant each; d = sqrt((n-1) log_term/T).
+        Arms with gaps below d cost at most T d, the other n - 1 at most log_term/d + constant each; d = sqrt((n-1)
+        log_term/T).
         """
         others = self.n - 1
         return {"gaps": 2.0 * math.sqrt(others * log_term * rounds), "first plays": others * constant}
 
 
 class StochasticPlayer(RememberedBanditPlayer):
-    """Plays a learner for i.i.d. losses. Its moves carry the probability they had: 1 where the rule leaves one arm.
+    """Player of a learner for i.i.d. losses, whose moves have their probability: 1 if the rule selects one arm.
 
-    It estimates no regret: of an arm that the rule does not play nothing is known.
+    It does not estimate the regret, because the losses of arms that the rule does not play are unknown.
     """
 
     learner: Stochastic
@@ -81,21 +82,35 @@ if TYPE_CHECKING:
 
 @frozen(repr=False)
 class EpsilonGreedy(Stochastic):
-    """A bandit that plays the arm of least mean and, now and then, any arm; for losses drawn from one law.
+    """Bandit for i.i.d. losses that plays the arm with the smallest mean and, with probability epsilon, any arm.
 
-    p = e_t/n, and 1 - e_t more among the arms of least mean so far; an arm that was never played leads.
+    No bound is proved for losses that are not i.i.d.
 
-    e_t = min(1, (n ln t/t)^(1/3)) where no `epsilon` is given. Then, if losses are i.i.d., with x_t the rounds in which
-    an arm was explored in expectation, e_1 + ... + e_(t-1) over n,
+    Parameters
+    ----------
+    n : int or sequence of str
+        Number of arms, or their names, which `arms` then contains.
+    epsilon : float, optional
+        Probability of exploration. Default: it decreases with the rounds. No bound is proved for a constant.
+    arms : tuple of str, optional
+        Names of the arms.
+    loss_range : tuple of float, default (0.0, 1.0)
+        Range of the losses, or of the gains. A loss outside of the range raises ValueError.
+    gains : bool, default False
+        If True, larger values are better.
+
+    Notes
+    -----
+    p_i = e_t/n, plus 1 - e_t divided among the arms with the smallest mean so far; an arm that was never played counts
+    as one of them. By default e_t = min(1, (n ln t/t)^(1/3)). Then, for i.i.d. losses, with x_t = (e_1 + ... +
+    e_(t-1))/n,
 
         R <= sum_t min(1, e_t + 2 sqrt(3 ln t/x_t) + n e^(-x_t/8) + 2 n/t^2) + sqrt(T ln n/2),
 
-    of order T^(2/3) (n ln T)^(1/3). A constant epsilon explores for ever, so that its regret grows with T and no bound
-    is printed. Against losses that are not i.i.d. nothing is promised.
+    of order T^(2/3) (n ln T)^(1/3). With a constant epsilon the regret grows linearly in T.
 
-    `n`: how many arms there are, or their names, which `arms` then has. `epsilon`: how often any arm is played; left
-    out, less and less often. `loss_range` and `gains` say the units: losses (or gains) outside the range are refused.
-
+    Examples
+    --------
     >>> EpsilonGreedy(4, 0.1).start(seed=0).distribution()
     array([0.25, 0.25, 0.25, 0.25])
     >>> round(EpsilonGreedy(2).bound(rounds=10**6).value)
@@ -120,7 +135,7 @@ class EpsilonGreedy(Stochastic):
         return Weigher("epsilon_greedy", (-1.0 if self.epsilon is None else self.epsilon,))
 
     def explored(self, t: float) -> float:
-        """e_t."""
+        """Return e_t."""
         if self.epsilon is not None:
             return self.epsilon
         return min(1.0, (self.n * math.log(t) / t) ** (1.0 / 3.0)) if t > 1.0 else 0.0
@@ -134,7 +149,7 @@ class EpsilonGreedy(Stochastic):
         return terms | self._in_hindsight(rounds), "epsilon-greedy, proved in docs/mathematics.md"
 
     def misled(self, rounds: int) -> float:
-        """The sum above, from above: rounds are taken in stretches, each as its first, where the terms are largest."""
+        """Return an upper bound on the sum of the terms: the rounds of a stretch count like its first, the largest."""
         paid, x, t = 0.0, 0.0, 1
         while t <= rounds:
             many = min(max(1, t // 256), rounds + 1 - t)
@@ -153,18 +168,33 @@ class EpsilonGreedy(Stochastic):
 
 @frozen(repr=False)
 class ExploreThenCommit(Stochastic):
-    """A bandit that tries every arm equally often and then stays with the best; for losses drawn from one law.
+    """Bandit for i.i.d. losses that plays every arm equally often, and then only the arm with the smallest mean.
 
-    Every arm m = `explore` times, in any order; from then on, for ever, the arm of least mean of those n m losses.
+    No bound is proved for losses that are not i.i.d.
 
-    If losses are i.i.d., R <= m (n-1) + (T - n m) sqrt(ln n/m) + sqrt(T ln n/2): the arm that leads has a gap of at
-    most the largest of n differences of two means, which are sub-Gaussian of variance 1/(2m). Without `explore`, m is
-    the one with which that is least at T = `rounds`. Once it has committed, nothing that happens can move it.
+    Parameters
+    ----------
+    n : int or sequence of str
+        Number of arms, or their names, which `arms` then contains.
+    rounds : int
+        Number of rounds.
+    explore : int, optional
+        Number of plays of each arm. Default: the number with the smallest bound.
+    arms : tuple of str, optional
+        Names of the arms.
+    loss_range : tuple of float, default (0.0, 1.0)
+        Range of the losses, or of the gains. A loss outside of the range raises ValueError.
+    gains : bool, default False
+        If True, larger values are better.
 
-    `n`: how many arms there are, or their names, which `arms` then has. `rounds`: how many will be played. `explore`:
-    how often each arm is tried. `loss_range` and `gains` say the units: losses (or gains) outside the range are
-    refused.
+    Notes
+    -----
+    Every arm is played m = `explore` times; afterwards the arm with the smallest mean of these losses is played. For
+    i.i.d. losses, R <= m (n-1) + (T - n m) sqrt(ln n/m) + sqrt(T ln n/2): the gap of the selected arm is at most the
+    largest of n differences of two means, which are sub-Gaussian with variance 1/(2m).
 
+    Examples
+    --------
     >>> learner = ExploreThenCommit(4, rounds=10_000)
     >>> learner.explore, round(learner.bound(10_000).value, 1)
     (164, 1434.3)
@@ -186,11 +216,11 @@ class ExploreThenCommit(Stochastic):
         object.__setattr__(self, "explore", explore)
 
     def cost(self, m: int) -> float:
-        """m (n-1) + (T - n m) sqrt(ln n/m): what m plays of each arm cost at most, against the least mean."""
+        """Return m (n-1) + (T - n m) sqrt(ln n/m), the cost of m plays of each arm."""
         return m * (self.n - 1.0) + (self.rounds - self.n * m) * math.sqrt(math.log(self.n) / m)
 
     def _least_cost(self, most: int) -> int:
-        """Among 1..most; the cost is convex in m."""
+        """Return the m in 1..most with the smallest cost, which is convex in m."""
         low, high = 1, most
         while low < high:
             middle = (low + high) // 2
@@ -217,20 +247,36 @@ if TYPE_CHECKING:
 
 @frozen(repr=False)
 class UCB1(Stochastic):
-    """A bandit for losses drawn from one law: play the arm that might be best, as far as its losses have shown.
+    """Bandit for i.i.d. losses that plays the arm with the smallest lower confidence bound of its mean loss.
 
-    argmin_i m_i - sqrt(2 ln t/N_i), m_i the mean of the N_i losses of arm i (Auer, Cesa-Bianchi, Fischer 2002).
+    No bound is proved for losses that are not i.i.d.: an adversary that knows the rule can predict the moves.
 
-    If losses are i.i.d., E N_i <= 8 ln T/D_i^2 + 1 + pi^2/3 for an arm whose mean is D_i above the least, so that
+    Parameters
+    ----------
+    n : int or sequence of str
+        Number of arms, or their names, which `arms` then contains.
+    arms : tuple of str, optional
+        Names of the arms.
+    loss_range : tuple of float, default (0.0, 1.0)
+        Range of the losses, or of the gains. A loss outside of the range raises ValueError.
+    gains : bool, default False
+        If True, larger values are better.
 
-        R <= 2 sqrt(8 (n-1) T ln T) + (n-1)(1 + pi^2/3) + sqrt(T ln n/2),
+    Notes
+    -----
+    argmin_i m_i - sqrt(2 ln t/N_i), where m_i is the mean of the N_i losses of arm i. For i.i.d. losses,
+    E N_i <= 8 ln T/D_i^2 + 1 + pi^2/3 if the mean of arm i is D_i above the smallest, so that
 
-    the last term for a best arm in hindsight. Whoever knows the rule foresees its moves: against losses that are not
-    i.i.d. it may lose all of T, and nothing is promised.
+        R <= 2 sqrt(8 (n-1) T ln T) + (n-1)(1 + pi^2/3) + sqrt(T ln n/2).
 
-    `n`: how many arms there are, or their names, which `arms` then has. `loss_range` and `gains` say the units: losses
-    (or gains) outside the range are refused.
+    The last term is for the best arm in hindsight.
 
+    References
+    ----------
+    Auer, Cesa-Bianchi and Fischer, Finite-time analysis of the multiarmed bandit problem, Machine Learning 2002.
+
+    Examples
+    --------
     >>> print(UCB1(8).bound(rounds=100_000))
     expected regret <= 16420 for i.i.d. losses only
       valid      if losses are drawn independently from one distribution, for a horizon fixed in advance
@@ -259,17 +305,37 @@ class UCB1(Stochastic):
 
 @frozen(repr=False)
 class MOSS(Stochastic):
-    """UCB1 for a known number of rounds, without the logarithm in its regret; for losses drawn from one law.
+    """UCB1 for a known number of rounds, whose regret has no logarithmic factor; for i.i.d. losses.
 
-    argmin_i m_i - sqrt(max(0, ln(T/(n N_i)))/N_i), made for T = `rounds` (Audibert, Bubeck 2009).
+    No bound is proved for losses that are not i.i.d.
 
-    If losses are i.i.d., R <= 19.5 sqrt(n T) + n - 1 + sqrt(T ln n/2): 39 sqrt(n T) + sum_i D_i for losses that are
-    1-sub-Gaussian (Lattimore, Szepesvari 2020, Theorem 9.1), and losses in [0, 1] are so at half the size. Audibert and
-    Bubeck's own constant is 49. Against other losses nothing is promised.
+    Parameters
+    ----------
+    n : int or sequence of str
+        Number of arms, or their names, which `arms` then contains.
+    rounds : int
+        Number of rounds, T.
+    arms : tuple of str, optional
+        Names of the arms.
+    loss_range : tuple of float, default (0.0, 1.0)
+        Range of the losses, or of the gains. A loss outside of the range raises ValueError.
+    gains : bool, default False
+        If True, larger values are better.
 
-    `n`: how many arms there are, or their names, which `arms` then has. `rounds`: how many will be played. `loss_range`
-    and `gains` say the units: losses (or gains) outside the range are refused.
+    Notes
+    -----
+    argmin_i m_i - sqrt(max(0, ln(T/(n N_i)))/N_i). For i.i.d. losses, R <= 19.5 sqrt(n T) + n - 1 + sqrt(T ln n/2): the
+    bound is 39 sqrt(n T) + sum_i D_i for 1-sub-Gaussian losses (Lattimore and Szepesvari 2020, Theorem 9.1), and losses
+    in [0, 1] are 1/2-sub-Gaussian. The constant of Audibert and Bubeck is 49.
 
+    References
+    ----------
+    Audibert and Bubeck, Minimax policies for adversarial and stochastic bandits, COLT 2009.
+
+    Lattimore and Szepesvari, Bandit Algorithms, Cambridge University Press 2020.
+
+    Examples
+    --------
     >>> round(MOSS(8, rounds=100_000).bound(100_000).value, 1)
     17770.8
     """
@@ -293,20 +359,36 @@ class MOSS(Stochastic):
 
 @frozen(repr=False)
 class KLUCB(Stochastic):
-    """UCB1 with confidence bounds made for coins: explores far less on rare clicks; for losses drawn from one law.
+    """UCB1 with confidence bounds for Bernoulli losses, which explores less on rare clicks; for i.i.d. losses.
 
-    argmin_i min{q : N_i kl(m_i, q) <= ln t + c ln ln t}, kl between coins (Garivier, Cappe 2011).
+    No bound is proved for losses that are not i.i.d.
 
-    If losses are i.i.d. and c >= 3, with f = ln T + c ln ln T,
+    Parameters
+    ----------
+    n : int or sequence of str
+        Number of arms, or their names, which `arms` then contains.
+    c : float, default 3.0
+        Factor of the term ln ln t. No bound is proved for c < 3; c = 0 performs best in experiments.
+    arms : tuple of str, optional
+        Names of the arms.
+    loss_range : tuple of float, default (0.0, 1.0)
+        Range of the losses, or of the gains. A loss outside of the range raises ValueError.
+    gains : bool, default False
+        If True, larger values are better.
+
+    Notes
+    -----
+    argmin_i min{q : N_i kl(m_i, q) <= ln t + c ln ln t}, where kl is the divergence of Bernoulli distributions. For
+    i.i.d. losses and c >= 3, with f = ln T + c ln ln T,
 
         R <= 2 sqrt(2 (n-1) (f + 1) T) + (n-1)(2 + 7 ln ln T) + sqrt(T ln n/2).
 
-    Losses that are all but always 0 or all but always 1 make kl large: on rare clicks it explores far less than UCB1.
-    c = 0 is what plays best, and nothing is proved of it. Against losses that are not i.i.d. nothing is promised.
+    References
+    ----------
+    Garivier and Cappe, The KL-UCB algorithm for bounded stochastic bandits and beyond, COLT 2011.
 
-    `n`: how many arms there are, or their names, which `arms` then has. `c`: of the term c ln ln t. `loss_range` and
-    `gains` say the units: losses (or gains) outside the range are refused.
-
+    Examples
+    --------
     >>> round(KLUCB(8).bound(rounds=100_000).value, 1)
     10997.7
     >>> KLUCB(8, c=0.0).bound(rounds=100_000)
