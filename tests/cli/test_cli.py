@@ -122,7 +122,7 @@ def test_shell_completion() -> None:
         (("play", "--n", "0"), "--n"),
         (("play", "--n", "3", "--learner", "oracle"), "learner must be one of"),
         (("play", "--n", "3", "--adversary", "kind"), "--adversary must be one of"),
-        (("play", "--n", "3", "--tuning", "fixed"), "needs --scale"),
+        (("play", "--n", "3", "--tuning", "fixed"), "--scale is required"),
         (("play", "--n", "3", "--learner", "expert-bandit"), "needs --actions"),
         (("bound", "--n", "3", "--smoothing", "pareto:x"), "a parameter must be a number"),
         (("bound", "--n", "3", "--smoothing", "magic"), "smoothing must be one of"),

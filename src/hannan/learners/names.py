@@ -91,7 +91,7 @@ class Name:
 
 @dataclass(frozen=True)
 class Numbers:
-    """What a tuning may need and a name did not say, each with what the caller calls it."""
+    """Numbers that a tuning may need and that a name does not contain."""
 
     rounds: int | None = None
     best_loss: float | None = None
@@ -99,7 +99,7 @@ class Numbers:
 
 
 def parse(text: str, known: str = NAMES) -> Name:
-    """Take a name apart; one that is none is refused with the names that are `known` where it was given.
+    """Split a name into its parts; raise ValueError with the `known` names if it is invalid.
 
     >>> parse("bandit:tsallis:0.5@horizon")
     Name(kind='bandit', smoothing='tsallis:0.5', tuning='horizon')
@@ -173,11 +173,11 @@ def tuning(text: str, numbers: Numbers | None = None) -> Any:
 def learner(
     name: str | Name, n: int, *, actions: int | None = None, numbers: Numbers | None = None, **settings: Any
 ) -> Any:
-    """The learner of a name: n arms or experts, `actions` of an expert-bandit; settings as its class takes them.
+    """Return the learner with a name, for n arms or experts; `settings` are parameters of its class.
 
-    A log-barrier has no anytime tuning: without a tuning it is self-confident, or with experts of a bandit
-    Horizon, in the rounds of `numbers`. Experts and log-barriers that are told a best loss are tuned to it, and
-    everyone to a scale that is given.
+    A log-barrier has no anytime tuning: its default is self-confident or, for an expert-bandit, Horizon with the rounds
+    of `numbers`. If `numbers` has a best loss, experts and log-barriers are tuned to it; if it has a scale, every
+    learner uses it.
 
     >>> learner("bandit:tsallis", 3)
     Bandit(3, smoothing=Tsallis(alpha=0.5), tuning=Anytime(factor=None))
@@ -208,7 +208,7 @@ def learner(
 
 
 def _own(parts: Name, n: int, numbers: Numbers, given: dict[str, Any]) -> Any:
-    """A learner without smoothing and tuning."""
+    """Return a learner without smoothing and tuning."""
     module, name, parameter = _OWN[parts.kind]
     text = f"{parts.kind}:{parts.smoothing}"
     if parameter == "belief":
@@ -224,7 +224,7 @@ def _own(parts: Name, n: int, numbers: Numbers, given: dict[str, Any]) -> Any:
 
 
 def _usual(kind: str, barrier: bool, clipped: bool, numbers: Numbers) -> str:
-    """The tuning of a name that has none; "" for the learner's own."""
+    """Return the default tuning of a name; empty for the default of its class."""
     if numbers.scale is not None:
         return "fixed"
     if numbers.best_loss is not None and kind != "expert-bandit" and (kind == "experts" or barrier):
@@ -232,12 +232,12 @@ def _usual(kind: str, barrier: bool, clipped: bool, numbers: Numbers) -> str:
     if not barrier:
         return ""
     if numbers.rounds is None:
-        raise ValueError("log-barrier needs the number of rounds, which a stream has not; got none")
+        raise ValueError("rounds is required for log-barrier, whose range depends on it, and a stream has none")
     return "horizon" if kind == "expert-bandit" and not clipped else "self-confident"
 
 
 def _public(word: str, what: str) -> Any:
-    """A public smoothing or tuning that has no row above: half-logistic is HalfLogistic; None if there is none."""
+    """Return a public smoothing or tuning without a row above (half-logistic is HalfLogistic), or None."""
     import hannan
     from hannan.learners.tuning import Tuning
     from hannan.mathematics.laws.law import Law
@@ -258,7 +258,7 @@ def _meant(word: str, known: Sequence[str]) -> str:
 
 
 def number(text: str, whole: str) -> float:
-    """The number after a colon."""
+    """Return the number after a colon."""
     try:
         return float(text)
     except ValueError:
@@ -275,5 +275,5 @@ def _needed(said: float | None, known: float | None, option: str, text: str) -> 
     if said is not None:
         return said
     if known is None:
-        raise ValueError(f"{text} needs {option}, or its number after a colon; got none")
+        raise ValueError(f"{option} is required for {text}; give the option, or the number after a colon")
     return known

@@ -40,9 +40,9 @@ def clopper_pearson(successes: int, trials: int, confidence: float) -> tuple[flo
 
 
 def slack(squares: float, reach: float, terms: float, confidence: float, widest: float = 0.0) -> float:
-    """How far above its mean a sum is at most, with this confidence: terms of at least -reach beside their centres.
+    """Return the largest excess of a sum over its mean, with this confidence, if its terms are >= center - reach.
 
-    `widest`: how far above their centres they may be, where that is more.
+    `widest` is the largest excess of a term over its center, if that is larger than `reach`.
 
     >>> round(slack(2500.0, 1.0, 10000, 0.975) / 10000, 4), round(1.96 * 50 / 10000, 4)
     (0.0174, 0.0098)
