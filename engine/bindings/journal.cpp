@@ -118,6 +118,23 @@ nb::tuple replay_smallest(nb::object held, Table2<u8> rows, nb::object awake, Ma
     return nb::make_tuple(wrong, smallest.give());
 }
 
+/// Replay events as `replay_journal` does: (place, p), where `p` has for each act the probabilities of all arms at the
+/// draw, and NaN for other events and from `place` on.
+nb::tuple replay_probabilities(nb::object held, Table2<u8> rows, nb::object awake) {
+    Fleet& fleet = nb::cast<Fleet&>(held);
+    const std::size_t n = std::size_t(fleet.setup.n);
+    Mask kept;
+    const bool* mask = one_mask(fleet, awake, kept);
+    Fresh<double> p{rows.shape(0), n};
+    for (std::size_t k = 0; k < rows.shape(0) * n; ++k) p.data[k] = std::numeric_limits<double>::quiet_NaN();
+    const i64 wrong = replay_events(fleet, rows, mask, [&](std::size_t k, const Event& event) {
+        const u64 number = event.round >> 32;
+        if (EventKind(event.kind) == EventKind::act && fleet.rows.has(number))
+            next_weights_of(fleet, number, mask, p.data + k * n);
+    });
+    return nb::make_tuple(wrong, p.give());
+}
+
 Standing standing(const OpenDecision& one, i64 arm, double p) {
     return i64(one.arm) == arm && one.probability == p ? Standing::open : Standing::altered;
 }
@@ -237,6 +254,7 @@ void bind_journal(nb::module_& m) {
         .value("altered", Standing::altered);
     m.def("replay_journal", &replay_journal, "fleet"_a, "events"_a, "awake"_a.none());
     m.def("replay_smallest", &replay_smallest, "fleet"_a, "events"_a, "awake"_a.none(), "counted"_a);
+    m.def("replay_probabilities", &replay_probabilities, "fleet"_a, "events"_a, "awake"_a.none());
     m.def("open_decisions", &open_decisions, "fleet"_a, "tickets"_a, "arms"_a, "probabilities"_a);
     m.def("still_open", &still_open, "fleet"_a, "tickets"_a);
     m.def("draw_one", &draw_one, "fleet"_a, "number"_a, "awake"_a.none());

@@ -181,7 +181,7 @@ class DecisionQueue:
         remember: float,
         max_keys: int | None = None,
     ) -> None:
-        self.backend, self._shards, self._max_keys = backend, shards, max_keys
+        self.backend, self.shards, self._max_keys = backend, shards, max_keys
         self.counts = Counts()
         began = time.monotonic()
         self.contents = contents = recovered(backend)
@@ -272,8 +272,8 @@ class DecisionQueue:
 
     def _here(self, name: str, keys: Iterable[Key]) -> None:
         """Raise Refused if a key belongs to another shard."""
-        for key in keys if self._shards > 1 else ():
-            shard = shard_of(name, key, self._shards)
+        for key in keys if self.shards > 1 else ():
+            shard = shard_of(name, key, self.shards)
             if shard != self.backend.shard:
                 whose = f"{name!r}" if key is None else f"key {key!r} of {name!r}"
                 raise Refused(ELSEWHERE, f"{whose} belongs to shard {shard}; this is shard {self.backend.shard}")

@@ -107,7 +107,7 @@ def smallest_of(backend: Backend, numbers: list[int], known: set[str], end: int)
             continue
         contents.numbers, contents.known, contents.draws = numbers, known, found
         try:
-            contents.replay(_before(backend, contents.sequence, end))
+            contents.replay(before(backend, contents.sequence, end))
             break
         except (ValueError, LookupError):
             continue
@@ -119,7 +119,8 @@ def code_of(events: Any) -> Any:
     return events["round"] | events["keyed"].astype(np.uint64) << np.uint64(63)
 
 
-def _before(backend: Backend, start: int, end: int) -> Iterator[tuple[int, bytes]]:
+def before(backend: Backend, start: int, end: int) -> Iterator[tuple[int, bytes]]:
+    """Return the groups from sequence `start` on that begin before `end`."""
     for first, blob in backend.groups(start):
         if first >= end:
             return

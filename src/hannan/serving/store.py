@@ -12,6 +12,7 @@ import numpy as np
 
 from hannan import _engine, extras, validation
 from hannan.players.certificate import Certificate
+from hannan.players.evidence import Evidence, Means
 from hannan.players.fleet_certificate import FleetCertificate
 from hannan.serving import Ended, journal, log
 from hannan.serving.backend import Backend, complete_snapshots
@@ -313,6 +314,53 @@ class Store:
             told: Certificate | FleetCertificate = stored.certificate(key, delta)
         self.queue.journal.wait(sequence)
         return told
+
+    def evidence(self, name: str, alpha: float = 0.05, means: Means = "any") -> Evidence:
+        """Return statements about the arms of a learner that are valid at all times, however often they are read.
+
+        Parameters
+        ----------
+        name : str
+            Name of the learner. Its keys are pooled.
+        alpha : float
+            Probability that any statement is ever wrong.
+        means : {"any", "fixed"}
+            "any" for averages over all decisions so far, which may change in any way; "fixed" assumes constant means,
+            which is not verified. Choose one of them, and alpha, before the first look.
+
+        Returns
+        -------
+        Evidence
+            Intervals, differences, the arm that has been the best so far, and a bound on the realized regret, of the
+            current stage.
+
+        Raises
+        ------
+        Refused
+            If there is no such learner, or the store has several shards.
+
+        Notes
+        -----
+        The evidence is computed from the journal, so that it is the same bit for bit after a crash; the time grows
+        with the journal. It begins with the first event that was not deleted, and again when an arm is added.
+
+        Examples
+        --------
+        >>> import hannan as hn, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder, hn.Store(folder + "/decisions.db") as store:
+        ...     store.add("banner", hn.Bandit(["red", "blue"], gains=True))
+        ...     _ = store.act("banner")
+        ...     found = store.evidence("banner")
+        ...     found.decisions, found.pending, found.best
+        (1, 1, None)
+        """
+        from hannan.serving.evidence import evidence_of
+
+        with self.queue.lock:
+            stored, sequence = self.queue.look(name)
+        self.queue.journal.wait(sequence)
+        shards = self.queue.shards
+        return self.queue.journal.read(lambda: evidence_of(self.queue.backend, stored, sequence, shards, alpha, means))
 
     def log(self, name: str, *, stage: int | None = None, since: float | None = None) -> Any:
         """Return the decisions of a learner as a table for `hn.replay` and `hannan replay`.

@@ -443,6 +443,12 @@ class StoredLearner:
         wrong, smallest = _engine.replay_smallest(fleet, slots, self.arms.mask, counted)
         return int(wrong), smallest if known <= set(names) else np.where(np.isnan(smallest), np.nan, 0.0)
 
+    def replay_probabilities(self, events: NDArray[Any], keyed: int) -> tuple[int, NDArray[np.float64]]:
+        """Replay events; return (place of the first that comes out differently or -1, probabilities at each draw)."""
+        fleet, slots = self._replaying(events, keyed)
+        wrong, p = _engine.replay_probabilities(fleet, slots, self.arms.mask)
+        return int(wrong), p
+
     def _replaying(self, events: NDArray[Any], keyed: int) -> tuple[Fleet, NDArray[np.uint8]]:
         """Return the fleet that events belong to, ready for keys that are integers, and the bytes of the events."""
         fleet = self.keyed if keyed else self.unkeyed
