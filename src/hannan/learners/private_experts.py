@@ -1,0 +1,313 @@
+"""Experts whose complete sequence of moves is differentially private."""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Literal, NamedTuple
+
+import numpy as np
+
+from hannan import validation
+from hannan.learners.memory import Remembered, Weigher
+from hannan.learners.tuning import Schedule
+from hannan.mathematics import bounds
+from hannan.mathematics.bounds import Bound, Terms, Whom, Withheld
+from hannan.mathematics.convex.noise import GaussianNoise
+from hannan.mathematics.correlated_noise import CorrelatedNoise
+from hannan.mathematics.laws.gaussian import Gaussian
+from hannan.saving.formatting import figure
+
+#: Which pairs of loss sequences a privacy statement compares.
+Neighbors = Literal["add-remove", "replace"]
+NOISE = CorrelatedNoise()
+#: Growth of the blocks of rounds in which the sum of the noise levels is bounded by its right end.
+BLOCK = 1e-3
+
+
+def sensitivity(n: int, neighbors: Neighbors = "add-remove", sparsity: int | None = None) -> float:
+    """Return the largest Euclidean distance of two neighboring loss vectors in [0, 1]^n, up to a common constant.
+
+    Adding a constant to every loss does not change the moves, so the distance is taken after subtracting the mean.
+
+    Parameters
+    ----------
+    n : int
+        Number of experts.
+    neighbors : {"add-remove", "replace"}
+        Whether a loss vector is compared with zero or with another loss vector.
+    sparsity : int, optional
+        Largest number of losses per round that differ from the lower end of the range. Default: `n`.
+
+    Examples
+    --------
+    >>> sensitivity(2), sensitivity(10), sensitivity(10, sparsity=1)  # doctest: +ELLIPSIS
+    (0.7071..., 1.5811..., 0.9486...)
+    """
+    dense = math.sqrt((n // 2) * ((n + 1) // 2) / n)
+    if neighbors == "replace":
+        return 2.0 * dense if sparsity is None or 2 * sparsity > n else math.sqrt(2.0 * sparsity)
+    return dense if sparsity is None or 2 * sparsity >= n else math.sqrt(sparsity - sparsity * sparsity / n)
+
+
+class Form(NamedTuple):
+    """How the noisy sums are played: the proof, the scale of Hedge, and the padded level of the noise (0: none)."""
+
+    kind: Literal["hedge", "leader", "anytime", "first-order"]
+    scale: float
+    padded: float = 0.0
+
+
+@dataclass(frozen=True, repr=False)
+class PrivateExperts(Remembered):
+    """Experts with one (epsilon, delta) of differential privacy for all moves together.
+
+    Hedge on noisy cumulative losses, p_i ~ exp(-(L_i + G_i)/s). The Gaussian noise G is kept and correlated over
+    rounds, so that the complete sequence of moves is one Gaussian mechanism; the draw of each move is fresh.
+
+    Parameters
+    ----------
+    n : int
+        Number of experts.
+    epsilon, delta : float
+        Privacy of all moves together. Delta must be well below 1/rounds. Default of `delta`: 1e-6.
+    rounds : int, optional
+        Number of rounds. Default: a game without end, which one epsilon covers as well.
+    best_loss : float, optional
+        Upper bound on the cumulative loss of the best expert; the bound is then of first order. Requires `rounds`.
+    per_person : int
+        Number of rounds to which one person contributes at most.
+    neighbors : {"add-remove", "replace"}
+        Whether one loss vector is added or removed, or replaced by another one.
+    loss_range : tuple of float
+        Smallest and largest loss.
+    gains : bool
+        Whether values are rewards (larger is better).
+    sparsity : int, optional
+        Largest number of losses per round that differ from the lower end of `loss_range`; less noise is needed then.
+
+    Notes
+    -----
+    With N experts and mu from (epsilon, delta), E[regret] <= sqrt((T + 4 (1 - 1/N) sigma_T^2) ln N/2) for losses that
+    are fixed in advance, where sigma_T = S gamma_T/mu grows like the logarithm of T (docs/proofs/private.md). Privacy
+    holds even against an adaptive adversary; this regret bound does not.
+
+    Examples
+    --------
+    >>> PrivateExperts(10, epsilon=1.0, rounds=10_000).bound().value  # doctest: +ELLIPSIS
+    120.3...
+    >>> round(PrivateExperts(10, epsilon=1.0).bound(10_000).value, 1)  # one epsilon for a game without end
+    178.2
+    """
+
+    epsilon: float
+    delta: float = 1e-6
+    rounds: int | None = None
+    best_loss: float | None = None
+    per_person: int = 1
+    neighbors: Neighbors = "add-remove"
+    loss_range: tuple[float, float] = (0.0, 1.0)
+    gains: bool = False
+    sparsity: int | None = None
+
+    own_noise: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        put = functools.partial(object.__setattr__, self)
+        put("epsilon", validation.positive(self.epsilon, "epsilon"))
+        put("delta", validation.between(self.delta, 0.0, 1.0, "delta", "()"))
+        put("per_person", validation.count(self.per_person, "per_person"))
+        if self.neighbors not in ("add-remove", "replace"):
+            raise ValueError(f'neighbors must be "add-remove" or "replace"; got {self.neighbors!r}')
+        if self.rounds is not None:
+            put("rounds", validation.count(self.rounds, "rounds"))
+        if self.sparsity is not None:
+            put("sparsity", validation.count(self.sparsity, "sparsity"))
+            if self.sparsity > self.n:
+                raise ValueError(f"sparsity must be at most n = {self.n}; got {self.sparsity}")
+        if self.best_loss is not None:
+            if self.rounds is None:
+                raise ValueError("best_loss needs rounds, because the noise level depends on them; got rounds=None")
+            put("best_loss", validation.real(self.best_loss, "best_loss"))
+            if self._best <= 0.0:
+                raise ValueError(f"best_loss must be above the smallest possible total loss; got {self.best_loss!r}")
+
+    @property
+    def _best(self) -> float:
+        """Upper bound on the loss of the best expert, for losses in [0, 1]."""
+        return self._normalised(float(self.best_loss or 0.0), self.rounds, "best_loss")
+
+    @property
+    def sensitivity(self) -> float:
+        """Largest distance of two neighboring loss vectors in [0, 1]^n, up to a common constant."""
+        return sensitivity(self.n, self.neighbors, self.sparsity)
+
+    @functools.cached_property
+    def mu(self) -> float:
+        """Parameter of Gaussian differential privacy of all moves together, for one round of a person."""
+        return 1.0 / GaussianNoise(self.delta).sigma(self.epsilon, 1.0) / self.per_person
+
+    @functools.cached_property
+    def sigma(self) -> float:
+        """Standard deviation of the white noise that drives the stream, for losses in [0, 1]."""
+        seen = math.inf if self.rounds is None else self.rounds - 1
+        return self.sensitivity * NOISE.column_norm(seen) / self.mu
+
+    def noise_level(self, rounds: int) -> float:
+        """Return the standard deviation of the noise in the last of `rounds` moves, for losses in [0, 1]."""
+        return self.sigma * NOISE.row_norm(max(rounds - 1, 0))
+
+    @functools.cached_property
+    def form(self) -> Form:
+        """The form with the smallest proved bound: Hedge, the leader, anytime Hedge, or first-order Hedge."""
+        n, logs = self.n, math.log(self.n)
+        if self.rounds is None:
+            return Form("anytime", 0.5 / math.sqrt(logs) if n > 1 else 1.0)
+        level, rounds = self.noise_level(self.rounds), self.rounds
+        if n == 1:
+            return Form("hedge", 1.0)
+        apart = 1.0 - 1.0 / n
+        if self.best_loss is not None:
+            rate = math.sqrt(2.0 * logs / (self._best + apart * level**2))
+            return Form("first-order", 1.0 / math.log1p(rate))
+        scales = [math.sqrt((rounds + 4.0 * apart * level**2) / (8.0 * logs))]
+        # Where the noise is larger than the scale, its cost grows linearly and a smaller scale is better.
+        slope = logs - self._most**2 / (2.0 * apart)
+        if slope > 0.0:
+            scales.append(min(math.sqrt(rounds / (8.0 * slope)), apart * level / self._most))
+        forms = [Form("hedge", scale) for scale in scales if scale > 0.0]
+        padded = max(level, 0.5 * math.sqrt(rounds))
+        forms.append(Form("leader", 1.0, padded))
+        return min(forms, key=lambda form: math.fsum(self._oblivious(form, rounds).values()))
+
+    @property
+    def _most(self) -> float:
+        """Expected maximum of n standard normals."""
+        return _expected_max(self.n)
+
+    def schedule(self) -> Schedule:
+        form = self.form
+        return Schedule(form.scale, b=1.0) if form.kind == "anytime" else Schedule.constant(form.scale)
+
+    def _weigher(self) -> Weigher:
+        form = self.form
+        cost = (1.0 - 1.0 / self.n) / math.log(self.n) if form.kind == "anytime" and self.n > 1 else 0.0
+        return Weigher("private_hedge", (self.sigma, form.padded, cost))
+
+    # Bounds
+
+    def bound(
+        self, rounds: int | None = None, best_loss: float | None = None, *, printed: bool = False, against: Whom = None
+    ) -> Bound:
+        """Return the smallest proved bound on the expected regret.
+
+        Parameters
+        ----------
+        rounds : int, optional
+            Number of rounds. Default: the number that the learner is tuned for.
+        best_loss : float, optional
+            Ignored unless the learner was given `best_loss`; then an upper bound on the cumulative loss of the best expert
+            that is at most as large.
+        printed : bool
+            Not available: the paper has no such learner.
+        against : {"adaptive", "oblivious", "iid"}, optional
+            Adversary the bound must hold against. Default: whichever gives the smallest bound.
+
+        Returns
+        -------
+        Bound
+            Value, terms, theorem and adversary.
+
+        Raises
+        ------
+        Withheld
+            If no such bound is proved.
+        """
+        if printed:
+            raise Withheld("PrivateExperts is not in the paper: there is no printed form")
+        if against is not None:
+            bounds.checked(against)
+        if rounds is None:
+            if self.rounds is None:
+                raise ValueError("rounds is required: the bound depends on the number of rounds")
+            rounds = self.rounds
+        rounds = validation.count(rounds, "rounds", least=0)
+        if self.rounds is not None and rounds > self.rounds:
+            raise Withheld(f"{self!r} is tuned for {self.rounds} rounds; no bound is proved for {rounds}")
+        if self.n == 1 or rounds == 0:
+            return bounds.nothing()
+        return min(self._proved(rounds, against), key=lambda bound: bound.value)
+
+    def _proved(self, rounds: int, against: Whom) -> list[Bound]:
+        """Return the bounds that hold against an adversary; `Withheld` if there is none."""
+        source = "docs/proofs/private.md: Hedge on noisy sums"
+        found = [bounds.trivial(rounds * self.width)]
+        if against != "any":
+            found.append(self._stated(self._oblivious(self.form, rounds), source, "oblivious"))
+        elif self.form.kind in ("hedge", "anytime"):
+            found.append(self._stated(self._adaptive(rounds), source, "any"))
+        return found
+
+    def _stated(self, terms: Terms, source: str, against: bounds.Against) -> Bound:
+        value = bounds.rounded_up(math.fsum(terms.values()))
+        bound = Bound(value, terms, source, sense="kept" if against == "oblivious" else None, against=against)
+        if self.form.kind == "first-order":
+            bound = bound.supposing(float(self.best_loss or 0.0), self.gains)
+        return bound.times(self.width)
+
+    def _oblivious(self, form: Form, rounds: int) -> Terms:
+        """Return the terms for losses in [0, 1] that are fixed in advance."""
+        level, logs, apart, most = self.noise_level(rounds), math.log(self.n), 1.0 - 1.0 / self.n, self._most
+        if form.kind == "leader":
+            return {"m g": most * form.padded, "m T/(4 g)": most * rounds / (4.0 * form.padded)}
+        if form.kind == "anytime":
+            spread = rounds + 4.0 * apart * level**2
+            free = math.sqrt(rounds * logs)
+            return {"sqrt(T ln N)": free, "privacy": math.sqrt(spread * logs) - free}
+        scale = form.scale
+        if form.kind == "first-order":
+            rate = math.expm1(1.0 / scale)
+            kept = rate / ((1.0 + rate) * math.log1p(rate))
+            return {
+                "L* (1/theta - 1)": self._best * (1.0 / kept - 1.0),
+                "s ln N/theta": scale * logs / kept,
+                "privacy": apart * level**2 / (2.0 * scale * kept),
+            }
+        extra = apart * level**2 / (2.0 * scale)
+        if apart * level > most * scale:
+            extra = most * level - most**2 * scale / (2.0 * apart)
+        return {"s ln N": scale * logs, "T/(8 s)": rounds / (8.0 * scale), "privacy": extra}
+
+    def _adaptive(self, rounds: int) -> Terms:
+        """Return the terms for losses in [0, 1] that may depend on past moves."""
+        logs, most = math.log(self.n), self._most
+        # Noise level and scale grow, so the right end of the noise and the left end of the scale bound each block.
+        ends = np.unique(np.geomspace(1, rounds + 1, math.ceil(math.log(rounds + 1) / BLOCK) + 2).astype(np.int64))
+        starts, stops = ends[:-1], ends[1:] - 1
+        if not len(starts):
+            starts = stops = np.array([1])
+        levels = self.sigma * NOISE.row_norms(stops - 1)
+        scales = self._scales(starts)
+        counts = stops - starts + 1
+        last = float(self._scales(np.array([rounds]))[0])
+        return {
+            "s ln N": last * logs,
+            "sum 1/(8 s)": float((counts / (8.0 * scales)).sum()),
+            "privacy": float((counts * most * levels / (2.0 * scales)).sum()),
+        }
+
+    def _scales(self, rounds: np.ndarray) -> np.ndarray:
+        """Return the scales of Hedge in these rounds (1, 2, ...)."""
+        form = self.form
+        if form.kind != "anytime":
+            return np.full(len(rounds), form.scale)
+        levels = self.sigma * NOISE.row_norms(rounds - 1)
+        return np.asarray(0.5 * np.sqrt((rounds + 4.0 * (1.0 - 1.0 / self.n) * levels**2) / math.log(self.n)))
+
+
+@functools.cache
+def _expected_max(n: int) -> float:
+    """Return the expected maximum of n standard normals."""
+    return float(Gaussian().expected_max(n))
