@@ -2,6 +2,7 @@
 // SeedSequence(s, spawn_key=(r,)), its losses from (r, 1), noise of its own from (r, 2).
 #pragma once
 
+#include "chacha20.hpp"
 #include "setup.hpp"
 #include "simd.hpp"
 
@@ -33,7 +34,10 @@ HN_INLINE f64x4 as_uniform(u64x4 word) {
     return (high + low) * 0x1p-53;
 }
 
-HN_INLINE double uniform(Words& s) { return as_uniform(next_word(s.a, s.b, s.c, s.d)); }
+HN_INLINE u64 next_word(Words& s) { return next_word(s.a, s.b, s.c, s.d); }
+HN_INLINE u64 next_word(SecureWords& s) { return s.next(); }
+
+template <class Source> HN_INLINE double uniform(Source& s) { return as_uniform(next_word(s)); }
 
 /// Four streams, one per lane.
 struct FourStreams {

@@ -17,7 +17,7 @@ struct Normal {
 };
 
 /// The rest of the ziggurat: the tail, or the wedge beside a layer.
-HN_COLD Normal rare_normal(Words& s, u64 layer, double u) {
+template <class Source> HN_COLD Normal rare_normal(Source& s, u64 layer, double u) {
     const double* edges = ziggurat::edges;
     if (layer == 0) {
         for (;;) {
@@ -33,10 +33,10 @@ HN_COLD Normal rare_normal(Words& s, u64 layer, double u) {
 }
 
 /// `count` normals.
-HN_INLINE void fill_normals(Words& stream, double* out, i64 count) {
-    Words s = stream;
+template <class Source> HN_INLINE void fill_normals(Source& stream, double* out, i64 count) {
+    Source s = stream;
     for (i64 j = 0; j < count;) {
-        const u64 word = next_word(s.a, s.b, s.c, s.d), layer = word & 255;
+        const u64 word = next_word(s), layer = word & 255;
         const i64 place = i64(word) >> 11;
         out[j] = double(place) * ziggurat::widths[layer];
         if (__builtin_expect((place < 0 ? -place : place) < ziggurat::certain[layer], 1)) {
