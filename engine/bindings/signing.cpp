@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "../blake2b.hpp"
+#include "../chacha20.hpp"
 #include "arrays.hpp"
 #include "registration.hpp"
 
@@ -353,6 +354,16 @@ nb::bytes blake2b(nb::bytes data, nb::bytes key, std::size_t size) {
     return nb::bytes(reinterpret_cast<const char*>(out), size);
 }
 
+nb::bytes chacha20(nb::bytes key, u32 number, nb::bytes nonce) {
+    require(key.size() == 32 && nonce.size() == 12, "a key has 32 bytes and a nonce 12");
+    ChaCha20Key words;
+    u32 apart[3], out[16];
+    std::memcpy(words.word, key.c_str(), sizeof words.word);
+    std::memcpy(apart, nonce.c_str(), sizeof apart);
+    chacha20_block(words, number, apart, out);
+    return nb::bytes(reinterpret_cast<const char*>(out), sizeof out);
+}
+
 }  // namespace
 
 void bind_signing(nb::module_& m) {
@@ -375,6 +386,7 @@ void bind_signing(nb::module_& m) {
           "Return the fields of a ticket, not yet verified; (format,) if the format is unknown, None if the "
           "text is not a ticket.");
     m.def("blake2b", &blake2b, "data"_a, "key"_a, "size"_a, "For tests: as hashlib's.");
+    m.def("chacha20_block", &chacha20, "key"_a, "number"_a, "nonce"_a, "For tests: one block of the stream of a key.");
 }
 
 }  // namespace hn
