@@ -16,4 +16,5 @@ NB_MODULE(_engine, m) {
     hn::bind_panel(m);
     hn::bind_convex(m);
     hn::bind_evidence(m);
+    hn::bind_slates(m);
 }

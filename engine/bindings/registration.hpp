@@ -17,6 +17,7 @@ void bind_signing(nanobind::module_& m);
 void bind_games(nanobind::module_& m);
 void bind_potentials(nanobind::module_& m);
 void bind_evidence(nanobind::module_& m);
+void bind_slates(nanobind::module_& m);
 void bind_convex(nanobind::module_& m);
 
 }  // namespace hn

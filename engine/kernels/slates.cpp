@@ -26,13 +26,14 @@ PowerSums power_sums(const double* L, i64 n, double zero, double inverse, double
     return found;
 }
 
-/// The order of the last round is nearly the order of this one.
+/// Sort items by loss, then by number. The order of the last round is nearly the order of this one.
 void sort_again(const double* L, i32* order, i64 n) {
     for (i64 k = 1; k < n; ++k) {
         const i32 item = order[k];
         const double value = L[item];
         i64 j = k;
-        for (; j > 0 && L[order[j - 1]] > value; --j) order[j] = order[j - 1];
+        const auto after = [&](i32 other) { return L[other] > value || (L[other] == value && other > item); };
+        for (; j > 0 && after(order[j - 1]); --j) order[j] = order[j - 1];
         order[j] = item;
     }
 }
@@ -122,6 +123,7 @@ template <class Item> HN_INLINE void shuffle(Words& s, Item* items, i64 count) {
 
 /// Systematic sampling of items in random order: u, u + 2^52, ... fall into m different items.
 void draw(const SlateSetup& s, SlateRun& run, i64* items) {
+    for (i64 i = 0; i < s.n; ++i) run.shuffled[i] = i32(i);
     shuffle(run.stream, run.shuffled, s.n);
     u64 next = next_word(run.stream) >> 12, end = 0;
     i64 found = 0;
