@@ -132,6 +132,7 @@ _HOME: dict[str, tuple[str, ...]] = {
     ),
     "learners.thompson": ("Thompson",),
     "learners.delayed": ("TsallisShannon",),
+    "learners.slates": ("SlateBandit",),
     "learners.private_experts": ("PrivateExperts",),
     "learners.noisy": (
         "Dropout",

@@ -14,6 +14,9 @@ from hannan.games.checkpoints import Checkpoints, Positions
 from hannan.games.runners import Job, Request, Result, Runner, make_room, split
 from hannan.games.stepped import Table
 from hannan.learners.decisions.fpl import FPL, Combinatorial, FPLTrix
+from hannan.learners.slates import SlateBandit
+from hannan.mathematics.bounds import Units
+from hannan.mathematics.streams import words
 from hannan.players.decisions import stream
 from hannan.players.identity import run_seed
 from hannan.validation import Array
@@ -88,10 +91,28 @@ class ResampledAbreast(Abreast):
         return np.asarray((self.learner.decisions.best_each(self.losses) * self.losses).sum(axis=1))
 
 
+class SlatesAbreast(Abreast):
+    """Runs of `SlateBandit`: whole blocks of rounds in the engine."""
+
+    learner: SlateBandit
+
+    def __init__(self, learner: SlateBandit, seeds: list[int]) -> None:
+        self.learner, self.at_play = learner, [learner.run(words(seed, 0)) for seed in seeds]
+
+    def advance(self, rows: Array) -> Array:
+        block = np.ascontiguousarray(rows)
+        return np.stack([run.play(block) for run in self.at_play])
+
+    def least_estimates(self) -> Array | None:
+        return np.array([np.sort(run.losses)[: self.learner.size].sum() for run in self.at_play])
+
+
 def abreast(learner: Any, seeds: list[int]) -> Abreast:
     """Return the runs of these seeds."""
     if type(learner) is FPL:
         return LeadersAbreast(learner, seeds)
+    if type(learner) is SlateBandit:
+        return SlatesAbreast(learner, seeds)
     return ResampledAbreast(learner, seeds) if type(learner) is FPLTrix else Abreast(learner, seeds)
 
 
@@ -104,6 +125,7 @@ class DecisionsRunner(Runner):
         request.no_advice(learner)
         request.not_fictitious(learner)
         self.learner, self.runs, self.everything = learner, request.runs, request.everything
+        self.units = getattr(learner, "units", Units(0.0, 1.0, False))
         self.feed = feeds.feed(losses, learner.n, request, column="component")
         if self.feed.drawn or self.feed.per_run:
             kind = "Bernoulli means" if self.feed.drawn else f"a table per run, of shape {np.shape(losses)}"
@@ -132,11 +154,13 @@ class DecisionsRunner(Runner):
         if block is None:
             return None
         rows = block.losses.reshape(block.rounds, self.learner.n)
-        bad = ~((rows >= 0.0) & (rows <= 1.0))
+        low, high = getattr(self.learner, "loss_range", (0.0, 1.0))
+        bad = ~((rows >= low) & (rows <= high))
         if bad.any():
             t, i = (int(k) for k in np.argwhere(bad)[0])
             where = f"round {first + t}, component {i}"
-            raise ValueError(f"losses must be finite and in [0, 1]; got {rows[t, i]} at {where}")
+            raise ValueError(f"losses must be finite and in [{low:g}, {high:g}]; got {rows[t, i]} at {where}")
+        rows = np.clip(self.units.normal(rows, 1.0), 0.0, 1.0)
         make_room(self.curves, self.marks.room(first, block.rounds), self.marks.columns)
         ends, columns = self.marks.within(first, block.rounds)
         sums = np.cumsum(np.vstack([self.sums, rows]), axis=0)
@@ -173,16 +197,17 @@ class DecisionsRunner(Runner):
             at, own = np.append(at, played), np.concatenate([own, self.paid], axis=1)
             best = np.concatenate([best, last[:, None]], axis=1)
         least = [part.least_estimates() for part in self.at_play]
+        width, chosen = self.units.width, self.learner.decisions.most
         return Result(
             rounds=played,
             checkpoints=at,
-            regret=own - best,
-            loss=own,
-            best_loss=float(last[0]),
+            regret=width * (own - best),
+            loss=self.units.total(own, chosen * at),
+            best_loss=float(self.units.total(last[0], chosen * played)),
             counts=self.counts,
             source=self.learner,
             actions=np.concatenate(self.moves, axis=1) if self.moves else None,
-            estimated_regret=None if least[0] is None else self.paid[:, 0] - np.concatenate(least),  # type: ignore[arg-type]
+            estimated_regret=None if least[0] is None else width * (self.paid[:, 0] - np.concatenate(least)),  # type: ignore[arg-type]
         )
 
 

@@ -87,7 +87,8 @@ def reduced_variance(n: int, size: int, scale: Callable[[Array], Array], rounds:
             f2 = a * a / first
             terms["r sum 1/(4 s)"] += root(n, size) / (2.0 * math.sqrt(f2)) * (math.sqrt(last) - math.sqrt(first))
             terms["n sum 5/(6 s^2) + ..."] += n * (
-                5.0 / (6.0 * f2) * math.log(last / first) + 2.0 * (math.log1p(-1.0 / (b * b)) - math.log1p(-1.0 / (a * a)))
+                5.0 / (6.0 * f2) * math.log(last / first)
+                + 2.0 * (math.log1p(-1.0 / (b * b)) - math.log1p(-1.0 / (a * a)))
             )
     return terms
 
