@@ -51,9 +51,11 @@ from hannan.learners.lb_inf import LBInf as LBInf
 from hannan.learners.myga import MYGA as MYGA
 from hannan.learners.noisy import Dropout as Dropout
 from hannan.learners.noisy import RandomWalk as RandomWalk
+from hannan.learners.private_experts import PrivateExperts as PrivateExperts
 from hannan.learners.second_order import AdaNormalHedge as AdaNormalHedge
 from hannan.learners.second_order import MLPoly as MLPoly
 from hannan.learners.second_order import Squint as Squint
+from hannan.learners.slates import SlateBandit as SlateBandit
 from hannan.learners.stochastic import EpsilonGreedy as EpsilonGreedy
 from hannan.learners.stochastic import ExploreThenCommit as ExploreThenCommit
 from hannan.learners.stochastic import KLUCB as KLUCB
@@ -134,9 +136,9 @@ __all__ = [
     "ExponentiatedGradient", "Domain", "Ball", "Box", "Simplex", "Polytope", "Loss", "RankOne", "Linear",
     "Squared", "Logistic", "Huber", "SmoothedHinge", "Noise", "GammaNoise", "GaussianNoise", "Privacy",
     "PrivacyCurve", "audit_convex", "Squint", "AdaNormalHedge", "MLPoly", "FixedShare", "Exp3S", "LBInf",
-    "UCB1", "MOSS", "KLUCB", "EpsilonGreedy", "ExploreThenCommit", "Thompson", "TsallisShannon", "Dropout",
-    "RandomWalk", "MYGA", "FPL", "FPLTrix", "MSets", "ShortestPaths", "Assignments", "hedge", "exp3", "exp4",
-    "exp4_clipped", "tsallis_inf", "frechet_ftpl", "exp3_ix", "fixed_share", "exp3_s", "gaussian_ftpl",
-    "play", "Record", "compare", "Comparison", "sweep", "combine", "Combined", "Combiner", "replay", "Replay",
-    "route", "Routes", "Store", "adversaries", "checks"
+    "UCB1", "MOSS", "KLUCB", "EpsilonGreedy", "ExploreThenCommit", "Thompson", "TsallisShannon",
+    "SlateBandit", "PrivateExperts", "Dropout", "RandomWalk", "MYGA", "FPL", "FPLTrix", "MSets",
+    "ShortestPaths", "Assignments", "hedge", "exp3", "exp4", "exp4_clipped", "tsallis_inf", "frechet_ftpl",
+    "exp3_ix", "fixed_share", "exp3_s", "gaussian_ftpl", "play", "Record", "compare", "Comparison", "sweep",
+    "combine", "Combined", "Combiner", "replay", "Replay", "route", "Routes", "Store", "adversaries", "checks"
 ]

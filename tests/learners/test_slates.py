@@ -39,7 +39,8 @@ def test_probabilities_are_exact_multiples_that_sum_to_the_size():
     for losses, m, scale in cases(np.random.default_rng(0), 2000):
         exact = probabilities(losses, m, scale) * WHOLE
         assert (exact == np.round(exact)).all()
-        assert 1 <= exact.min() and exact.max() <= WHOLE
+        assert exact.min() >= 1
+        assert exact.max() <= WHOLE
         assert sum(int(x) for x in exact) == m * WHOLE
 
 

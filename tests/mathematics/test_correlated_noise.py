@@ -101,7 +101,7 @@ def probability(factor, mean, signs):
 
 
 def transcripts(factor, losses, protected, value):
-    """Return the probability of each transcript; `losses` is a tree over past moves, `value` the protected difference."""
+    """Return the probability of each transcript; `losses` is a tree over moves, `value` the protected difference."""
     n = len(factor)
     chances = {}
     for moves in itertools.product((1, -1), repeat=n):

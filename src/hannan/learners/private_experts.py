@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, NoReturn
 
 import numpy as np
 
 from hannan import validation
+from hannan.learners.convex.privacy import Privacy
 from hannan.learners.memory import Remembered, Weigher
 from hannan.learners.tuning import Schedule
 from hannan.mathematics import bounds
@@ -17,7 +18,10 @@ from hannan.mathematics.bounds import Bound, Terms, Whom, Withheld
 from hannan.mathematics.convex.noise import GaussianNoise
 from hannan.mathematics.correlated_noise import CorrelatedNoise
 from hannan.mathematics.laws.gaussian import Gaussian
-from hannan.saving.formatting import figure
+from hannan.saving.formatting import ceiling, chance
+
+if TYPE_CHECKING:
+    from hannan.players.private import PrivatePlayer
 
 #: Which pairs of loss sequences a privacy statement compares.
 Neighbors = Literal["add-remove", "replace"]
@@ -49,6 +53,76 @@ def sensitivity(n: int, neighbors: Neighbors = "add-remove", sparsity: int | Non
     if neighbors == "replace":
         return 2.0 * dense if sparsity is None or 2 * sparsity > n else math.sqrt(2.0 * sparsity)
     return dense if sparsity is None or 2 * sparsity >= n else math.sqrt(sparsity - sparsity * sparsity / n)
+
+
+@dataclass(frozen=True)
+class GamePrivacy(Privacy):
+    """A statement of (epsilon, delta)-differential privacy of all moves of a game.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        The parameters.
+    rounds : int or None
+        Number of rounds that the statement covers; None for a game without end.
+    source : str
+        Theorem.
+    condition : str, optional
+        Assumptions.
+    mu : float or None, optional
+        Parameter of Gaussian differential privacy, if the moves are a Gaussian mechanism.
+    neighbors : {"add-remove", "replace"}, optional
+        Neighboring relation.
+    per_person : int, optional
+        Number of rounds to which one person contributes at most.
+
+    Examples
+    --------
+    >>> print(PrivateExperts(10, epsilon=1.0, rounds=1000).privacy().says)
+    (epsilon, delta) = (1, 1e-06) for 1000 rounds together
+    """
+
+    rounds: int | None  # type: ignore[assignment]
+    mu: float | None = None
+    neighbors: Neighbors = "add-remove"
+    per_person: int = 1
+
+    @property
+    def between(self) -> str:  # type: ignore[override]
+        """Neighboring relation, in words."""
+        many = "one loss vector" if self.per_person == 1 else f"up to {self.per_person} loss vectors"
+        change = "added or removed" if self.neighbors == "add-remove" else "replaced"
+        return f"neighboring sequences: {many} {change}, in both directions, chosen adaptively"
+
+    @property
+    def says(self) -> str:
+        """The statement as a line, both parameters rounded up."""
+        covered = "a game without end" if self.rounds is None else f"{self.rounds} rounds together"
+        return f"(epsilon, delta) = ({ceiling(self.epsilon)}, {chance(self.delta)}) for {covered}"
+
+
+def zcdp_epsilon(rho: float, delta: float) -> float:
+    """Return the smallest epsilon that rho-zCDP implies at delta, rounded up.
+
+    Examples
+    --------
+    >>> round(zcdp_epsilon(0.024356, 1e-6), 3)
+    1.0
+    """
+
+    def epsilon(log_excess: float) -> float:
+        alpha = 1.0 + math.exp(log_excess)
+        spent = (math.log(1.0 / delta) + (alpha - 1.0) * math.log1p(-1.0 / alpha) - math.log(alpha)) / (alpha - 1.0)
+        return rho * alpha + spent
+
+    low, high, golden = -20.0, 40.0, 0.5 * (math.sqrt(5.0) - 1.0)
+    for _ in range(200):
+        left, right = high - golden * (high - low), low + golden * (high - low)
+        if epsilon(left) <= epsilon(right):
+            high = right
+        else:
+            low = left
+    return bounds.rounded_up(max(0.0, epsilon(0.5 * (low + high))))
 
 
 class Form(NamedTuple):
@@ -187,6 +261,60 @@ class PrivateExperts(Remembered):
         """Expected maximum of n standard normals."""
         return _expected_max(self.n)
 
+    # Privacy
+
+    def privacy(self, rounds: int | None = None, delta: float | None = None) -> GamePrivacy:  # type: ignore[override]
+        """Return the privacy of all moves together.
+
+        Parameters
+        ----------
+        rounds : int, optional
+            Number of rounds. Default: those that the learner was given, or a game without end.
+        delta : float, optional
+            Delta of the statement. Default: that of the learner.
+
+        Returns
+        -------
+        GamePrivacy
+            Epsilon, delta, and the assumptions.
+        """
+        asked = self.rounds if rounds is None else validation.count(rounds, "rounds")
+        target = self.delta if delta is None else validation.between(delta, 0.0, 1.0, "delta", "()")
+        mu, epsilon = self.mu * self.per_person, self.epsilon
+        if (asked, target) != (self.rounds, self.delta):
+            seen = math.inf if asked is None else asked - 1
+            white = NOISE.column_norm(math.inf if self.rounds is None else self.rounds - 1)
+            mu *= NOISE.column_norm(seen) / white if white else 0.0
+            # A sum of doubles equals the factorization to 4e-13.
+            epsilon = GaussianNoise(target).epsilon_of(mu, 1.0) * (1.0 + 1e-9) if mu > 0.0 else 0.0
+        return GamePrivacy(
+            epsilon, target, asked, "Theorem P of docs/proofs/private.md: one Gaussian mechanism", mu=mu,
+            neighbors=self.neighbors, per_person=self.per_person,
+        )  # fmt: skip
+
+    def scale_for(self, *_: Any, **__: Any) -> NoReturn:
+        """Not available: epsilon is given at construction and determines the noise."""
+        raise Withheld("PrivateExperts takes epsilon itself; sigma is the noise that it needs")
+
+    def start(self, seed: int | None = None, name: str | None = None) -> PrivatePlayer:
+        """Start a live player.
+
+        Parameters
+        ----------
+        seed : int, optional
+            Seed for experiments; the player then states no privacy. Default: randomness of the operating system.
+        name : str, optional
+            Name of the player in its tickets.
+
+        Returns
+        -------
+        PrivatePlayer
+            The player.
+        """
+        from hannan.players.private import PrivatePlayer
+
+        return PrivatePlayer(self, seed, name)
+
     def schedule(self) -> Schedule:
         form = self.form
         return Schedule(form.scale, b=1.0) if form.kind == "anytime" else Schedule.constant(form.scale)
@@ -208,8 +336,7 @@ class PrivateExperts(Remembered):
         rounds : int, optional
             Number of rounds. Default: the number that the learner is tuned for.
         best_loss : float, optional
-            Ignored unless the learner was given `best_loss`; then an upper bound on the cumulative loss of the best expert
-            that is at most as large.
+            Not used: the first-order form takes `best_loss` at construction.
         printed : bool
             Not available: the paper has no such learner.
         against : {"adaptive", "oblivious", "iid"}, optional
@@ -238,9 +365,9 @@ class PrivateExperts(Remembered):
             raise Withheld(f"{self!r} is tuned for {self.rounds} rounds; no bound is proved for {rounds}")
         if self.n == 1 or rounds == 0:
             return bounds.nothing()
-        return min(self._proved(rounds, against), key=lambda bound: bound.value)
+        return min(self._bounds(rounds, against), key=lambda bound: bound.value)
 
-    def _proved(self, rounds: int, against: Whom) -> list[Bound]:
+    def _bounds(self, rounds: int, against: Whom) -> list[Bound]:
         """Return the bounds that hold against an adversary; `Withheld` if there is none."""
         source = "docs/proofs/private.md: Hedge on noisy sums"
         found = [bounds.trivial(rounds * self.width)]

@@ -87,8 +87,8 @@ class SlateBandit(saving.Described):
         put(self, "size", validation.count(self.size, "size"))
         if self.size > self.n:
             raise ValueError(f"size must be at most n = {self.n}; got {self.size}")
-        put(self, "tuning", Anytime() if self.tuning is None else self.tuning)
-        put(self, "estimator", ReducedVariance() if self.estimator is None else self.estimator)
+        put(self, "tuning", given(self.tuning, Anytime()))
+        put(self, "estimator", given(self.estimator, ReducedVariance()))
         if not isinstance(self.tuning, (Anytime, Horizon, Fixed)):
             raise ValueError(f"tuning must be Anytime, Horizon or Fixed for slates; got {self.tuning!r}")
         if type(self.estimator) not in ESTIMATORS:
@@ -194,7 +194,7 @@ class SlateBandit(saving.Described):
         """
         if printed:
             raise Withheld("SlateBandit is not in the paper: there is no printed form")
-        against = None if against is None else bounds.checked(against)  # type: ignore[assignment]
+        against = None if against is None else bounds.checked(against)
         horizon = self.tuning.last_round
         if rounds is None:
             if horizon is None:
@@ -279,3 +279,8 @@ class SlateBandit(saving.Described):
         from hannan.players.slates import SlatePlayer
 
         return SlatePlayer(self, seed, name)
+
+
+def given(value: Any, default: Any) -> Any:
+    """Return a value, or the default if it was omitted."""
+    return default if value is None else value

@@ -1,9 +1,9 @@
 """Gaussian noise that is correlated over rounds, so that prefix sums of losses stay private.
 
 The prefix sums of a sequence are its product with the lower triangular matrix of ones. That matrix is factored into
-B C, both lower triangular Toeplitz matrices with first columns b and c whose convolution is (1, 1, 1, ...). Releasing
-C losses + white noise determines every noisy prefix sum B (C losses + white noise); the noise added to the prefix sums is
-B times the white noise.
+B C, both lower triangular Toeplitz matrices with first columns b and c whose convolution is (1, 1, 1, ...). The
+mechanism releases C losses + white noise. Every noisy prefix sum is B times that, so its noise is B times the white
+noise.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import functools
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hannan import validation
 from hannan.saving import frozen
@@ -81,7 +82,7 @@ class CorrelatedNoise:
         """Return ||B_n|| = sqrt(b_0^2 + ... + b_{n-1}^2): the standard deviation after n rounds, per unit of sigma."""
         return float(self.row_norms(np.array([validation.count(n, "n", least=0)]))[0])
 
-    def row_norms(self, n: Array) -> Array:
+    def row_norms(self, n: NDArray[np.int64]) -> Array:
         """Return ||B_n|| for an array of integers n >= 0."""
         beta, (_, nu) = self.weights, _exponents()
         return np.sqrt([_power_sums(beta, nu, float(count)) for count in n])

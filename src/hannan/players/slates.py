@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from hannan import _engine, validation
-from hannan.mathematics import slates
 from hannan.mathematics.bounds import Bound, rounded_up
 from hannan.mathematics.streams import words
 from hannan.players import identity
@@ -95,7 +94,7 @@ class SlatePlayer(DecisionsPlayer):
 
     def __init__(self, learner: SlateBandit, seed: int | None, name: str | None = None) -> None:
         _engine.Book.__init__(self, "", SlateMove)
-        self.learner, self.sees_all = learner, False  # type: ignore[assignment]
+        self.learner, self.sees_all = learner, False
         self._run = learner.run(words(self._take_name(seed, name), 0))
         self.own = 0.0
 
@@ -150,7 +149,7 @@ class SlatePlayer(DecisionsPlayer):
         if row.shape != (size,):
             raise ValueError(f"loss must have {size} numbers, one per shown item; got shape {row.shape}")
         validation.row(row, size, low, high)
-        normal = np.ascontiguousarray((self.learner.units.zero - row if self.learner.gains else row - low))
+        normal = np.ascontiguousarray(self.learner.units.zero - row if self.learner.gains else row - low)
         normal = np.ascontiguousarray(np.clip(normal / self.learner.width, 0.0, 1.0))
         self._run.settle(
             np.array(move.actions, dtype=np.int64), np.array(move.probabilities), normal, self._kept(number)
