@@ -166,7 +166,7 @@ class SlatePlayer(DecisionsPlayer):
             return None, withheld
         for against in ("any", None):
             try:
-                return self.learner.bound(self._settled, against=against), ""  # type: ignore[arg-type]
+                return self.learner.bound(self._settled, against=against), ""
             except ValueError as reason:
                 why = str(reason)
         return None, why
