@@ -94,6 +94,8 @@ games = {{
     **{{name: (make(), {{"losses": table}}) for name, (make, table) in paths.points().items()}},
     "fpl": (hn.FPL(hn.MSets(3, 1), 5.0), {{"losses": z}}),
     "fpl-trix": (hn.FPLTrix(hn.MSets(3, 1)), {{"losses": z}}),
+    "slates": (hn.SlateBandit(3, 2), {{"losses": z}}),
+    "private": (hn.PrivateExperts(3, 1.0), {{"losses": z}}),
     "descent": (hn.OnlineGradientDescent(hn.Ball(3), 1.0), {{"losses": hn.Linear(z)}}),
     "exponentiated": (hn.ExponentiatedGradient(hn.Simplex(3), 1.0), {{"losses": hn.Linear(z)}}),
 }}
@@ -127,12 +129,14 @@ print(*asked, sep="\\n")
 
 
 def test_learners_play_and_certify_without_scipy() -> None:
-    """Control: the Gamma law needs SciPy for the inverse of the incomplete gamma function."""
+    """Controls: the Gamma law and private experts need special functions of SciPy."""
     oracles = str(Path(__file__).with_name("oracles"))
     first, *asked = run(WITHOUT_SCIPY.format(oracles=oracles)).splitlines()
     public = [value for name in hn.__all__ if isinstance(value := getattr(hn, name), type) and hasattr(value, "start")]
     assert first == f"{len(public)} False"
     assert asked
+    assert "private" in asked
+    asked.remove("private")
     assert all(", gamma " in name and not name.startswith("convex") for name in asked), asked
 
 

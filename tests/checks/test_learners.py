@@ -63,6 +63,10 @@ LEARNERS = [
     hn.Convex(hn.Ball(3), 1.0, loss_bound=2.0),
     hn.Convex(hn.Simplex(3), 1.0, hn.GaussianNoise(), hn.Anytime(), smooth=0.0),
     hn.OnlineGradientDescent(hn.Ball(2), 1.0), hn.ExponentiatedGradient(hn.Simplex(3), 1.0),
+    hn.PrivateExperts(4, 1.0, rounds=400), hn.PrivateExperts(3, 0.2), hn.PrivateExperts(1, 1.0, rounds=400),
+    hn.PrivateExperts(3, 1.0, rounds=400, best_loss=30.0, loss_range=(0.0, 2.0)),
+    hn.SlateBandit(4, 2), hn.SlateBandit(3, 3), hn.SlateBandit(4, 1), hn.SlateBandit(4, 2, hn.Horizon(400)),
+    hn.SlateBandit.robust(4, 2, 400), hn.SlateBandit(["a", "b", "c"], 2, loss_range=(-2.0, 6.0), gains=True),
     hn.FPL(hn.MSets(4, 2), 5.0), hn.FPL(hn.Assignments(2), 5.0, "exponential"), hn.FPLTrix(hn.MSets(4, 2)),
 ]  # fmt: skip
 

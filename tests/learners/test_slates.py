@@ -104,14 +104,11 @@ def test_control_drawing_without_replacement_misses_the_probabilities():
 
 
 def test_size_one_equals_the_bandit():
-    bandit, slate = hn.Bandit(6).start(seed=0), hn.SlateBandit(6, 1).start(seed=0)
-    rng = np.random.default_rng(0)
-    for _ in range(300):
-        assert np.abs(bandit.distribution() - slate.distribution()).max() <= 2.0**-40
-        estimate = rng.random(6)
-        slate._run.restore(bandit.losses - bandit.losses.min(), bandit.round)
-        bandit.observe(bandit.act(), float(estimate[0]))
-        slate._run.restore(bandit.losses - bandit.losses.min(), bandit.round)
+    bandit, rng = hn.Bandit(6).start(seed=0), np.random.default_rng(0)
+    for t in range(1, 300):
+        slate = probabilities(bandit.losses, 1, 0.5 * math.sqrt(t))
+        assert np.abs(bandit.distribution() - slate).max() <= 2.0**-45
+        bandit.observe(bandit.act(), float(rng.random()))
     assert hn.SlateBandit(8, 1).bound(10_000).value == hn.Bandit(8).bound(10_000).value
 
 

@@ -115,7 +115,9 @@ def exceeded(factor, claimed_mu, tries, epsilons, rng):
     """Return the largest ratio of the exact delta to the claimed delta over random adaptive losses."""
     n, worst = len(factor), 0.0
     for _ in range(tries):
-        tree = {p: rng.choice([-1.0, -0.5, 0.0, 0.5, 1.0]) for t in range(n) for p in itertools.product((1, -1), repeat=t)}
+        tree = {
+            p: rng.choice([-1.0, -0.5, 0.0, 0.5, 1.0]) for t in range(n) for p in itertools.product((1, -1), repeat=t)
+        }
         for protected in range(n):
             mu = claimed_mu(n - protected)
             p, q = (transcripts(factor, tree, protected, value) for value in (1.0, 0.0))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hannan import validation
 from hannan.learners.convex.privacy import Privacy
@@ -19,6 +20,7 @@ from hannan.mathematics.convex.noise import GaussianNoise
 from hannan.mathematics.correlated_noise import CorrelatedNoise
 from hannan.mathematics.laws.gaussian import Gaussian
 from hannan.saving.formatting import ceiling, chance
+from hannan.validation import Array
 
 if TYPE_CHECKING:
     from hannan.players.private import PrivatePlayer
@@ -416,16 +418,16 @@ class PrivateExperts(Remembered):
         if not len(starts):
             starts = stops = np.array([1])
         levels = self.sigma * NOISE.row_norms(stops - 1)
-        scales = self._scales(starts)
+        scales = self.scales(starts)
         counts = stops - starts + 1
-        last = float(self._scales(np.array([rounds]))[0])
+        last = float(self.scales(np.array([rounds]))[0])
         return {
             "s ln N": last * logs,
             "sum 1/(8 s)": float((counts / (8.0 * scales)).sum()),
             "privacy": float((counts * most * levels / (2.0 * scales)).sum()),
         }
 
-    def _scales(self, rounds: np.ndarray) -> np.ndarray:
+    def scales(self, rounds: NDArray[np.int64]) -> Array:
         """Return the scales of Hedge in these rounds (1, 2, ...)."""
         form = self.form
         if form.kind != "anytime":
