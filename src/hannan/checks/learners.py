@@ -86,7 +86,8 @@ def bound_is_valid_or_withheld(learner: Any) -> None:
         known = get_args(Against)
         hold(bound.against in known, f"a bound must hold against one of {known}; got {bound.against!r}")
         low, high = getattr(learner, "loss_range", (-math.inf, math.inf))
-        most = rounds * (high - low) if rounds else 0.0
+        per_round = getattr(getattr(learner, "decisions", None), "most", 1)
+        most = rounds * per_round * (high - low) if rounds else 0.0
         hold(
             bound.value <= most * (1 + 1e-12),
             f"bound for {rounds} rounds must be at most {most}, rounds times loss range; got {bound.value!r}",

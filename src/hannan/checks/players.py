@@ -19,8 +19,9 @@ def moves_are_valid(learner: Any) -> None:
     for t in range(60):
         move = adapter.act(t)
         hold(adapter.is_valid(move), f"move must be valid in the game; got {move!r}")
-        probability = getattr(move, "probability", 1.0)
-        hold(0.0 < probability <= 1.0, f"the probability of a move must be in (0, 1]; got {probability!r}")
+        for probability in (getattr(move, "probability", None), *getattr(move, "probabilities", ())):
+            valid = probability is None or 0.0 < probability <= 1.0
+            hold(valid, f"the probability of a move must be in (0, 1]; got {probability!r}")
         adapter.observe(move, adapter.losses(t))
 
 
@@ -308,7 +309,7 @@ def move_is_settled_once(learner: Any) -> None:
     if hasattr(move, "_replace"):
         bad += [("a move of a future round", move._replace(round=99)), ("a move of round 0", move._replace(round=0))]
         bad.append(("a move of the round [1]", move._replace(round=[1])))
-        if hasattr(move, "probability"):
+        if "probability" in getattr(move, "_fields", ("probability",)) and hasattr(move, "probability"):
             bad.append(("a move of another probability", move._replace(probability=move.probability / 2)))
         bad.append(("a move of another action", move._replace(action=_other(move.action))))
     losses, before = adapter.observed(move, adapter.losses(1)), state(adapter.player)

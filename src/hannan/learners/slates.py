@@ -29,7 +29,7 @@ _LEFT_OUT: Any = None
 ESTIMATORS = {ImportanceWeighted: 0, ReducedVariance: 1, ImplicitExploration: 2}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SlateBandit(saving.Described):
     """Choose m of n items per round, and observe the losses of these items only.
 
@@ -130,6 +130,12 @@ class SlateBandit(saving.Described):
             return plain
         gamma = slates.implicit_gamma(plain.n, plain.size, plain.tuning.told_rounds or 1)
         return dataclasses.replace(plain, estimator=ImplicitExploration(gamma))
+
+    def __repr__(self) -> str:
+        parts = [repr(list(self.arms) if self.arms else self.n), repr(self.size)]
+        defaults = {"tuning": Anytime(), "estimator": ReducedVariance(), "loss_range": (0.0, 1.0), "gains": False}
+        parts += [f"{name}={value!r}" for name in defaults if (value := getattr(self, name)) != defaults[name]]
+        return f"SlateBandit({', '.join(parts)})"
 
     @property
     def decisions(self) -> MSets:

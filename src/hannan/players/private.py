@@ -150,9 +150,10 @@ class PrivatePlayer(NoisyPlayer):
     def _saved(self) -> dict[str, Any]:
         self._copied = True
         state = super()._saved()
-        return {**state, "noise": [0] * len(state["noise"])} if "noise" in state else state
+        return state if self.seed is not None else {**state, "noise": [0] * len(state["noise"])}
 
     def _resume(self, content: dict[str, Any]) -> None:
         super()._resume(content)
-        self._new_key()
+        if self.seed is None:
+            self._new_key()
         self._copied = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -12,9 +13,11 @@ from hannan import _engine, validation
 from hannan.mathematics.bounds import Bound, rounded_up
 from hannan.mathematics.streams import words
 from hannan.players import identity
+from hannan.players.certificate import EVERY_TIME, Certificate
 from hannan.players.decisions import DecisionsPlayer
 from hannan.players.tickets import Book, Written
 from hannan.saving import fields
+from hannan.saving.formatting import sure
 from hannan.validation import Array
 
 if TYPE_CHECKING:
@@ -22,11 +25,12 @@ if TYPE_CHECKING:
 
 
 class SlateTicket(NamedTuple):
-    """Fields of a slate's ticket: the player, the round, and (item, inclusion probability) pairs."""
+    """Fields of a slate's ticket."""
 
     player: str
     round: int
-    action: tuple[tuple[int, float], ...]
+    action: tuple[int, ...]
+    probabilities: tuple[float, ...]
 
 
 class SlateMove(Written, SlateTicket):
@@ -34,13 +38,14 @@ class SlateMove(Written, SlateTicket):
 
     Attributes
     ----------
-    actions : tuple of int
+    player : str
+        Player that drew the slate.
+    round : int
+        Round of the player.
+    action : tuple of int
         Items in the order in which they are shown.
     probabilities : tuple of float
         Inclusion probability of each shown item: the propensity that off-policy evaluation needs.
-    probability : None
-        Probability of the whole slate. It is not reported for systematic sampling: for items in random order it is
-        a mean over all orders without a known closed form.
     """
 
     __slots__ = ()
@@ -48,16 +53,14 @@ class SlateMove(Written, SlateTicket):
     @property
     def actions(self) -> tuple[int, ...]:
         """Items in the order in which they are shown."""
-        return tuple(item for item, _ in self.action)
-
-    @property
-    def probabilities(self) -> tuple[float, ...]:
-        """Inclusion probability of each shown item."""
-        return tuple(probability for _, probability in self.action)
+        return self.action
 
     @property
     def probability(self) -> None:
-        """Probability of the whole slate: not known in closed form."""
+        """Probability of the whole slate: unknown for systematic sampling.
+
+        For items in random order it is a mean over all orders, without a known closed form.
+        """
         return None
 
     @classmethod
@@ -76,8 +79,8 @@ class SlateMove(Written, SlateTicket):
         """
         try:
             told = json.loads(text)
-            action = tuple((int(item), float(probability)) for item, probability in told.pop("action"))
-            return cls(**told, action=action)
+            items, shares = tuple(told.pop("action")), tuple(told.pop("probabilities"))
+            return cls(**told, action=items, probabilities=shares)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ValueError(f"a slate's ticket must be JSON with {', '.join(cls._fields)}: {error}") from None
 
@@ -85,7 +88,7 @@ class SlateMove(Written, SlateTicket):
 class SlatePlayer(DecisionsPlayer):
     """A running `SlateBandit`. It is not thread-safe.
 
-    `act()` returns a slate; `observe(move, losses)` takes one loss per shown item, in the order of `move.actions`,
+    `act()` returns a slate; `observe(move, losses)` takes one loss per shown item, in the order of `move.action`,
     late and in any order.
     """
 
@@ -124,7 +127,7 @@ class SlatePlayer(DecisionsPlayer):
             Items and their inclusion probabilities.
         """
         items, probabilities, kept = self._run.act()
-        move: SlateMove = self._issue(tuple(zip(items, probabilities, strict=True)), 0.0, kept)
+        move: SlateMove = self._issue(items, probabilities, kept)
         return move
 
     def observe(self, move: Any, loss: Any = None, *, reward: Any = None) -> None:
@@ -135,7 +138,7 @@ class SlatePlayer(DecisionsPlayer):
         move : SlateMove
             Slate that `act` returned.
         loss : array_like
-            One loss per shown item, in the order of `move.actions`.
+            One loss per shown item, in the order of `move.action`.
         reward : array_like, optional
             The same for a learner of rewards (`gains=True`).
         """
@@ -152,7 +155,7 @@ class SlatePlayer(DecisionsPlayer):
         normal = np.ascontiguousarray(self.learner.units.zero - row if self.learner.gains else row - low)
         normal = np.ascontiguousarray(np.clip(normal / self.learner.width, 0.0, 1.0))
         self._run.settle(
-            np.array(move.actions, dtype=np.int64), np.array(move.probabilities), normal, self._kept(number)
+            np.array(move.action, dtype=np.int64), np.array(move.probabilities), normal, self._kept(number)
         )
         self.own += float(normal.sum())
         self._close(number)
@@ -175,6 +178,35 @@ class SlatePlayer(DecisionsPlayer):
         """Return the bound of Theorem 3 on the realized regret, for losses in [0, 1]."""
         n, m, gamma = self.learner.n, self.learner.size, self.learner.estimator.exploration
         return rounded_up(regret + m / (2.0 * gamma) * math.log(n / (m * delta)))
+
+    def certificate(self, delta: float | None = None) -> Certificate:
+        """Return what is proved now, and the estimated regret.
+
+        Parameters
+        ----------
+        delta : float, optional
+            Probability with which the bound on the regret of this run may fail; proved for implicit exploration only.
+
+        Returns
+        -------
+        Certificate
+            The certificate, in the units of the losses.
+        """
+        plain = super().certificate(delta)
+        learner, regret, gamma = self.learner, self.own - self.least_estimate(), self.learner.estimator.exploration
+        line, says = plain.on_this_run, plain.on_this_run_says
+        if delta is not None and gamma > 0.0 and learner.size < learner.n:
+            why = self._lost() or ("moves are pending" if self._open_count else "")
+            line = None if why else learner.width * self._this_run(plain.delta or delta, regret)
+            says = f"no high-probability bound: {why}" if why else f"with probability {sure(delta)}, {EVERY_TIME}"
+        return dataclasses.replace(
+            plain,
+            own_loss=float(learner.units.total(self.own, learner.size * self._settled)),
+            estimated_regret=learner.width * regret,
+            comparator="slate",
+            on_this_run=line,
+            on_this_run_says=says,
+        )
 
     # Saving
 
@@ -202,15 +234,15 @@ class SlatePlayer(DecisionsPlayer):
         self._run.words = np.array([int(word) for word in stream], dtype=np.uint64)
 
     def _chosen(self, *rest: Any) -> tuple[Any, ...]:
-        (action,) = rest
-        pairs = [fields.items(pair, "shown item", 2) for pair in fields.items(action, "slate", self.learner.size)]
-        chosen = tuple(
-            (fields.whole(item, "item", 0, self.learner.n - 1), fields.number(share, "probability", 2.0**-52, 1.0))
-            for item, share in pairs
+        action, shares = rest
+        size = self.learner.size
+        items = tuple(fields.whole(i, "item", 0, self.learner.n - 1) for i in fields.items(action, "slate", size))
+        found = tuple(
+            fields.number(share, "probability", 2.0**-52, 1.0) for share in fields.items(shares, "probabilities", size)
         )
-        if len({item for item, _ in chosen}) != self.learner.size:
-            raise ValueError(f"its pending slates must have different items; got {validation.brief(chosen)}")
-        return (chosen,)
+        if len(set(items)) != size:
+            raise ValueError(f"its pending slates must have different items; got {validation.brief(items)}")
+        return items, found
 
     def _told(self, move: Any, plain: Any, kept: Any) -> Any:
         if kept is None or (isinstance(kept, np.ndarray) and kept.dtype == bool and kept.shape == (self.learner.n,)):
