@@ -53,16 +53,16 @@ def test_every_question_has_one_answer_and_a_death_is_reported() -> None:
     assert {i: answer for i, answer in found if i != 3} == {i: i * i for i in range(9) if i != 3}
     assert isinstance(dict(found)[3], local.Died)
     assert "-9" in str(dict(found)[3])
-    assert not local._running
+    assert not local.running
 
 
 def test_an_early_end_kills_the_processes() -> None:
     asked = local.answers(Square(), [(0,), *((99,),) * 20], 2)
     next(asked)
-    assert local._running
+    assert local.running
     began = time.monotonic()
     asked.close()
-    assert not local._running
+    assert not local.running
     assert time.monotonic() - began < 15.0  # 20 answers of one second each are not awaited
 
 
@@ -70,7 +70,7 @@ def test_workers_that_cannot_start_raise_an_error(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(local, "_PROGRAM", "raise SystemExit(7)")
     with pytest.raises(RuntimeError, match=r"worker.*\b7\b"):
         list(local.answers(Square(), [(1,)], 2))
-    assert not local._running
+    assert not local.running
 
 
 def test_kill_all_ends_every_process() -> None:
@@ -78,8 +78,8 @@ def test_kill_all_ends_every_process() -> None:
         "import threading, time; from hannan.games.sweep import local\n"
         "def ask(): list(local.answers(time.sleep, [(60,)] * 4, 2))\n"
         "threading.Thread(target=ask, daemon=True).start()\n"
-        "while len(local._running) < 2: time.sleep(0.01)\n"
-        "pids = [p.pid for p in local._running]\n"
+        "while len(local.running) < 2: time.sleep(0.01)\n"
+        "pids = [p.pid for p in local.running]\n"
         "local.kill_all(); print(*pids)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from hannan import validation
 from hannan.learners.convex.privacy import Privacy
-from hannan.learners.memory import Remembered, Weigher
+from hannan.learners.learner import Weigher
+from hannan.learners.memory import Remembered
 from hannan.learners.tuning import Schedule
 from hannan.mathematics import bounds
 from hannan.mathematics.bounds import Bound, Terms, Whom, Withheld

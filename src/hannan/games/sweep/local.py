@@ -324,7 +324,7 @@ def answers(
 
 
 #: Processes at work.
-_running: set[subprocess.Popen[bytes]] = set()
+running: set[subprocess.Popen[bytes]] = set()
 #: Held while a process is started. `kill_all` keeps it, so that no process starts afterwards.
 _starting = threading.Lock()
 #: Program of a worker process; -P keeps the working directory from shadowing modules until the path is set.
@@ -345,7 +345,7 @@ class Process:
                     [sys.executable, "-P", "-c", _PROGRAM, json.dumps(sys.path)],
                     stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                 )  # fmt: skip
-                _running.add(self._process)
+                running.add(self._process)
             if self._ask(packed) is True:
                 return
             code = self.kill()
@@ -374,7 +374,7 @@ class Process:
         """End the process, and return its exit code."""
         self._process.kill()
         code = self._process.wait()
-        _running.discard(self._process)
+        running.discard(self._process)
         return code
 
 
@@ -405,7 +405,7 @@ def serve() -> None:
 def kill_all() -> None:
     """Kill every worker process, from any thread, for a program that ends; no process can be started afterwards."""
     _starting.acquire(timeout=0.5)
-    killed = list(_running)
+    killed = list(running)
     for process in killed:
         process.kill()
     deadline = time.monotonic() + 0.7
