@@ -105,9 +105,10 @@ struct Setup {
     HN_INLINE bool has_baselines() const {
         return estimator == Estimator::reduced_variance || estimator == Estimator::foreign;
     }
-    /// True if a second stream is used: for perturbed losses, random walks, or coins for losses between 0 and 1.
+    /// True if a second stream is used: for perturbed losses, random walks, private noise, or coins for losses in (0, 1).
     bool own_noise() const {
-        return is(Memory::dropout) || is(Memory::random_walk) || is(Counter::thompson_beta);
+        return is(Memory::dropout) || is(Memory::random_walk) || is(Memory::private_hedge) ||
+               is(Counter::thompson_beta);
     }
     /// True if losses are played in their own units, without a range.
     bool as_they_are() const { return is(Memory::adahedge); }

@@ -87,7 +87,14 @@ NEEDS = (
     Need("the range of the losses is unknown", "hn.AdaHedge(n)", lambda: hn.AdaHedge(N), {}),
     Need("losses are certain to be i.i.d.", "hn.Thompson(n)", lambda: hn.Thompson(N), {}),
     Need(
-        "differential privacy of the moves",
+        "one (epsilon, delta) for all moves; every loss is observed",
+        "hn.PrivateExperts(n, epsilon=1.0, rounds=rounds)",
+        lambda: hn.PrivateExperts(N, 1.0, rounds=ROUNDS),
+        {},
+    ),
+    Need("m of n items per round, such as a page of products", "hn.SlateBandit(n, m)", lambda: hn.SlateBandit(N, 2), {}),
+    Need(
+        "differential privacy of single points of a convex set",
         'hn.Convex(domain, lipschitz, guarantee="privacy", ...)',
         lambda: hn.Convex(hn.Ball(3), 1.0, tuning=hn.Horizon(ROUNDS), smooth=0.0, guarantee="privacy"),
         {},

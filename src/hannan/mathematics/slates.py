@@ -63,7 +63,7 @@ def reduced_variance(n: int, size: int, scale: Callable[[Array], Array], rounds:
 
     >>> terms = reduced_variance(8, 2, lambda t: math.sqrt(0.5) * np.sqrt(t), 10_000)
     >>> round(sum(terms.values()))
-    673
+    672
     """
     t = np.arange(1, min(rounds, EXACT) + 1, dtype=np.float64)
     s = scale(t)
