@@ -92,7 +92,9 @@ NEEDS = (
         lambda: hn.PrivateExperts(N, 1.0, rounds=ROUNDS),
         {},
     ),
-    Need("m of n items per round, such as a page of products", "hn.SlateBandit(n, m)", lambda: hn.SlateBandit(N, 2), {}),
+    Need(
+        "m of n items per round, such as a page of products", "hn.SlateBandit(n, m)", lambda: hn.SlateBandit(N, 2), {}
+    ),
     Need(
         "differential privacy of single points of a convex set",
         'hn.Convex(domain, lipschitz, guarantee="privacy", ...)',
