@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -19,9 +19,6 @@ from hannan.players.tickets import Book, Written
 from hannan.saving import fields
 from hannan.saving.formatting import sure
 from hannan.validation import Array
-
-if TYPE_CHECKING:
-    from hannan.learners.slates import SlateBandit
 
 
 class SlateTicket(NamedTuple):
@@ -92,10 +89,10 @@ class SlatePlayer(DecisionsPlayer):
     late and in any order.
     """
 
-    learner: SlateBandit  # type: ignore[assignment]
+    learner: Any
     _move = SlateMove  # type: ignore[assignment]
 
-    def __init__(self, learner: SlateBandit, seed: int | None, name: str | None = None) -> None:
+    def __init__(self, learner: Any, seed: int | None, name: str | None = None) -> None:
         _engine.Book.__init__(self, "", SlateMove)
         self.learner, self.sees_all = learner, False
         self._run = learner.run(words(self._take_name(seed, name), 0))
