@@ -27,7 +27,7 @@ from hannan.client import Client
 from hannan.client import Refused as ClientRefused
 from hannan.serving.access import Access
 from hannan.serving.app import App
-from hannan.serving.schemas import DecidedMany
+from hannan.serving.schemas import DecidedMany, Evidence
 from hannan.serving.service import Limits
 from hannan.serving.store import Store
 
@@ -191,6 +191,7 @@ def test_roles(store: Store) -> None:
         ("POST", "/v1/learners"): "admin",
         ("GET", "/v1/learners/banner/log"): "admin",
         ("GET", "/v1/learners"): "",
+        ("GET", "/v1/learners/banner/evidence"): "",
         ("GET", "/metrics"): "",
     }
     for (method, path), role in needed.items():
@@ -266,6 +267,20 @@ def test_arms_and_learners(app: App) -> None:
     assert told["arms"] == ["9", "10", "11"]
     assert told["weights"][0] == 0
     assert "9 left" in dict(told["certificate"])["arms"]
+
+
+def test_evidence_is_that_of_the_store(app: App, store: Store) -> None:
+    ask(app, "POST", "/v1/learners", {"name": "u", "learner": "bandit", "arms": ["red", "blue"]})
+    told = ask(app, "POST", "/v1/learners/u/act", {"count": 100})[1]
+    ask(app, "POST", "/v1/observe", [{"ticket": t, "reward": 0.5} for t in told["ticket"][:90]])
+    status, found = ask(app, "GET", "/v1/learners/u/evidence", query="alpha=0.1&means=fixed")
+    assert status == 200
+    assert found == {"name": "u", **store.evidence("u", alpha=0.1, means="fixed").to_dict()}
+    assert (found["decisions"], found["pending"], found["alpha"]) == (100, 10, 0.1)
+    msgspec.convert(found, Evidence)
+    for query in ("alpha=2", "alpha=x", "means=some"):
+        assert ask(app, "GET", "/v1/learners/u/evidence", query=query)[0] == 400
+    assert ask(app, "GET", "/v1/learners/nobody/evidence")[0] == 404
 
 
 def test_the_log_is_for_replay(app: App, tmp_path: Path) -> None:

@@ -313,6 +313,13 @@ class _Capitals:
         return max(0.0, float(self.table.own + self.table.pending - best))
 
 
+def checked(alpha: float, means: str) -> float:
+    """Return alpha; raise ValueError if it or `means` is invalid."""
+    if means not in get_args(Means):
+        raise ValueError(f'means must be "any" or "fixed"; got {validation.brief(means)}')
+    return validation.between(alpha, 0.0, 1.0, "alpha", "()")
+
+
 def read(
     table: Any,
     names: Sequence[str],
@@ -348,9 +355,7 @@ def read(
     assumed : sequence of (str, str)
         Further assumptions, as (label, text).
     """
-    alpha = validation.between(alpha, 0.0, 1.0, "alpha", "()")
-    if means not in get_args(Means):
-        raise ValueError(f'means must be "any" or "fixed"; got {means!r}')
+    alpha = checked(alpha, means)
     if len(names) < 2:
         raise ValueError(f"evidence compares arms and needs at least 2; got {len(names)}")
     found = _Capitals(table, alpha, means)

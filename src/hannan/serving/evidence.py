@@ -105,15 +105,11 @@ def places(stored: StoredLearner) -> list[int]:
     return list(range(stored.n)) if names is None else [place for place, name in enumerate(names) if name is not None]
 
 
-def evidence_of(backend: Backend, stored: StoredLearner, end: int, shards: int, alpha: float, means: Means) -> Evidence:
-    """Return the evidence about the current stage of a learner, from its decisions before sequence `end`.
+def counted(backend: Backend, stored: StoredLearner, end: int) -> tuple[Counted, bool]:
+    """Return the current stage of a learner before sequence `end` with its table, and whether events were deleted.
 
     The journal is replayed from its beginning; if its first events were deleted, from the oldest snapshot on.
     """
-    if shards > 1:
-        raise Refused(
-            CONFLICT, "no evidence: the draws of several shards have no common order; open a store of one shard"
-        )
     for sequence in (0, *reversed(complete_snapshots(backend))):
         try:
             contents = Counted.restored(backend.snapshot(sequence)) if sequence else Counted()
@@ -121,11 +117,12 @@ def evidence_of(backend: Backend, stored: StoredLearner, end: int, shards: int, 
             contents.replay(before(backend, contents.sequence, end))
         except (ValueError, LookupError):
             continue
-        return _read(contents, bool(sequence), alpha, means)
+        return contents, bool(sequence)
     raise Refused(CONFLICT, f"no evidence: the journal of {stored.name!r} cannot be replayed")
 
 
-def _read(contents: Counted, pruned: bool, alpha: float, means: Means) -> Evidence:
+def stated(contents: Counted, pruned: bool, alpha: float, means: Means) -> Evidence:
+    """Return what the table states."""
     stored = contents.learners[contents.numbers[0]]
     arms = places(stored)
     table = _engine.Evidence(len(arms)) if contents.table is None else contents.table

@@ -98,6 +98,61 @@ class About(Struct):
     certificate: list[tuple[str, str]]
 
 
+class ArmEvidence(Struct):
+    """Evidence about one arm: estimate, interval, number of decisions, and probability of the next draw."""
+
+    arm: str
+    mean: float
+    low: float
+    high: float
+    shown: int
+    probability: float | None
+
+
+class Within(Struct):
+    """Arm, and the most by which any other arm is better."""
+
+    arm: str
+    by: float
+
+
+class Lead(Struct):
+    """Interval for how much one arm is better than another."""
+
+    arm: str
+    over: str
+    low: float
+    high: float
+
+
+class RealizedRegret(Struct):
+    """Upper bound on the realized regret."""
+
+    at_most: float
+    kind: str
+    holds: str
+
+
+class Evidence(Struct):
+    """Statements about the arms of a learner that are valid at all times."""
+
+    name: str
+    alpha: float
+    means: str
+    decisions: int
+    pending: int
+    since: str | None
+    arms: list[ArmEvidence]
+    best: str | None
+    sure_since: str | None
+    within: Within | None
+    leads: list[Lead]
+    regret: RealizedRegret
+    target: str
+    warnings: list[str]
+    assumed: dict[str, str]
+
+
 class Learners(Struct):
     """Names of all learners."""
 

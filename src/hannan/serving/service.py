@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 from urllib.parse import parse_qs
 
 import msgspec
@@ -17,6 +17,7 @@ from msgspec import UNSET
 
 from hannan import __version__, saving, validation
 from hannan.learners import names
+from hannan.players.evidence import Means
 from hannan.serving import BODY, BUSY, CODES, Ended, Refused, schemas
 from hannan.serving import schemas as bodies
 from hannan.serving.decisions import DecisionQueue, as_json
@@ -366,6 +367,23 @@ def log(service: Service, request: Request) -> Answer:
     return Answer(200, b"", kind, later=lambda: Answer(200, exported(columns(), form), kind))
 
 
+def evidence(service: Service, request: Request) -> Answer:
+    """Return anytime-valid statements about the arms of a learner, with ?alpha= and ?means=."""
+    query = parse_qs(request.query.decode("latin-1"))
+    alpha, means = _number(query, "alpha", float), query.get("means", ["any"])[-1]
+    try:
+        found = service.store._stating(request.name, 0.05 if alpha is None else alpha, cast(Means, means))
+    except Refused:
+        raise
+    except ValueError as error:
+        raise Refused(BODY, str(error)) from None
+
+    def told() -> Answer:
+        return Answer(200, schemas.encode({"name": request.name, **found().to_dict()}))
+
+    return Answer(200, b"", JSON, later=told)
+
+
 def _number(query: dict[str, list[str]], name: str, kind: Callable[[str], Any]) -> Any:
     """Return a number of a query, None if it is omitted."""
     if name not in query:
@@ -483,8 +501,13 @@ def _queries(route: Route) -> list[dict[str, Any]]:
             {"name": "stage", "in": "query", "schema": {"type": "integer", "minimum": 1}},
             {"name": "since", "in": "query", "schema": {"type": "number", "minimum": 0}},
         ]
+    inside = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
+    if route.path.endswith("/evidence"):
+        return [
+            {"name": "alpha", "in": "query", "schema": inside},
+            {"name": "means", "in": "query", "schema": {"enum": ["any", "fixed"]}},
+        ]
     if route.path == "/v1/learners/{name}":
-        inside = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
         kind = {"enum": ["text", "number"], "default": "text"}
         return [
             {"name": "delta", "in": "query", "schema": inside},
@@ -512,6 +535,7 @@ ROUTES = (
     Route("POST", "/v1/learners", "admin", add, schemas.LearnerBody, (schemas.Added,)),
     Route("GET", "/v1/learners/{name}", "", about, None, (schemas.About,)),
     Route("GET", "/v1/learners/{name}/weights", "", history, None, (schemas.History,)),
+    Route("GET", "/v1/learners/{name}/evidence", "", evidence, None, (schemas.Evidence,)),
     Route("GET", "/v1/learners/{name}/log", "admin", log),
     Route("POST", "/v1/learners/{name}/arms", "admin", add_arm, schemas.ArmBody, (schemas.Added,)),
     Route("DELETE", "/v1/learners/{name}/arms/{arm}", "admin", retire_arm, None, (schemas.Added,)),

@@ -14,7 +14,7 @@ from hannan import _engine, extras, validation
 from hannan.players.certificate import Certificate
 from hannan.players.evidence import Evidence, Means
 from hannan.players.fleet_certificate import FleetCertificate
-from hannan.serving import Ended, journal, log
+from hannan.serving import CONFLICT, Ended, Refused, journal, log
 from hannan.serving.backend import Backend, complete_snapshots
 from hannan.serving.decisions import Decision, DecisionQueue
 from hannan.serving.journal import ACT
@@ -354,13 +354,25 @@ class Store:
         ...     found.decisions, found.pending, found.best
         (1, 1, None)
         """
-        from hannan.serving.evidence import evidence_of
+        return self._stating(name, alpha, means)()
 
+    def _stating(self, name: str, alpha: float, means: Means) -> Callable[[], Evidence]:
+        """Validate the arguments of `evidence`; return the function that waits for the disk and computes it."""
+        from hannan.players.evidence import checked
+        from hannan.serving.evidence import counted, stated
+
+        alpha = checked(alpha, means)
         with self.queue.lock:
             stored, sequence = self.queue.look(name)
-        self.queue.journal.wait(sequence)
-        shards = self.queue.shards
-        return self.queue.journal.read(lambda: evidence_of(self.queue.backend, stored, sequence, shards, alpha, means))
+        if self.queue.shards > 1:
+            raise Refused(CONFLICT, "no evidence: the draws of several shards have no common order")
+
+        def found() -> Evidence:
+            self.queue.journal.wait(sequence)
+            contents, pruned = self.queue.journal.read(lambda: counted(self.queue.backend, stored, sequence))
+            return stated(contents, pruned, alpha, means)
+
+        return found
 
     def log(self, name: str, *, stage: int | None = None, since: float | None = None) -> Any:
         """Return the decisions of a learner as a table for `hn.replay` and `hannan replay`.
