@@ -138,16 +138,16 @@ def test_sleep_is_refused_where_nothing_is_proved():
     ):  # fmt: skip
         player = learner.start(0)
         before = json.dumps(player.content())
-        with pytest.raises(ValueError, match="sleep"):
+        with pytest.raises(ValueError, match="awake"):
             player.act(awake=mask)
         assert json.dumps(player.content()) == before
     for learner in (hn.ExpertBandit(3, 3), hn.MYGA(3, 3, 100)):
-        with pytest.raises(ValueError, match="sleep"):
+        with pytest.raises(ValueError, match="awake"):
             learner.start(0).act([0, 1, 2], awake=mask)
 
 
 def test_a_default_bandit_says_what_can_sleep():
-    with pytest.raises(ValueError, match=r"Bandit\(3, Tsallis\(0\.5\)\)"):
+    with pytest.raises(ValueError, match=r"awake=.*Bandit\(3, hn\.Tsallis\(0\.5\)\)"):
         hn.Bandit(3).start(0).act(awake=np.array([True, False, True]))
     assert hn.Bandit(3, hn.Tsallis(0.5)).start(0).act(awake=np.array([False, True, False])).action == 1
 

@@ -95,13 +95,13 @@ def test_json_of_a_law_of_ones_own(tmp_path):
         player.observe(one, [0.3, 0.2, 0.1])
         again.observe(two, [0.3, 0.2, 0.1])
     impostor = dataclass(frozen=True)(type("Exponential", (SlowExponential,), {}))
-    with pytest.raises(ValueError, match="must not take the name"):
+    with pytest.raises(ValueError, match=r"must not .*name.*got"):
         hn.register(impostor)
     # Unregistered, it would come back as the package's own Exponential: refused when it is described.
     learner = hn.Experts(3, impostor(), hn.Fixed(1.0))
-    with pytest.raises(ValueError, match="must not take the name"):
+    with pytest.raises(ValueError, match=r"must not .*name.*got"):
         learner.to_json()
-    with pytest.raises(ValueError, match="must not take the name"):
+    with pytest.raises(ValueError, match=r"must not .*name.*got"):
         learner.start(0).save(tmp_path / "impostor.json")
     assert not (tmp_path / "impostor.json").exists()
     with pytest.raises(ValueError, match="must describe a Bandit"):
