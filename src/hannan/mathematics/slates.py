@@ -44,7 +44,7 @@ def reduced_variance_factor(n: int, size: int) -> float:
 
 def importance_weighted(n: int, size: int, scale: Callable[[Array], Array], rounds: int) -> Terms:
     """Return the terms of Theorem 1, for a nondecreasing scale of the round."""
-    drift = _summed(lambda t: root(n, size) / scale(t), scale, rounds, lambda s, _: root(n, size) / s)
+    drift = _sum_of_rounds(lambda t: root(n, size) / scale(t), scale, rounds, lambda s, _: root(n, size) / s)
     return {"2 s (r - m)": range_constant(n, size) * _last(scale, rounds), "r sum 1/s": drift}
 
 
@@ -145,7 +145,7 @@ def _last(scale: Callable[[Array], Array], rounds: int) -> float:
     return float(scale(np.array([float(rounds)]))[0])
 
 
-def _summed(
+def _sum_of_rounds(
     term: Callable[[Array], Array], scale: Callable[[Array], Array], rounds: int, at: Callable[[float, float], float]
 ) -> float:
     """Return the sum of a decreasing term of the round, with an integral for late rounds."""
