@@ -26,7 +26,7 @@ def test_every_key_has_its_own_learner(path: Path) -> None:
         assert store.observe(anna.ticket, reward=1) is True
         assert (store.certificate("a", key="anna").rounds, store.certificate("a", key="ben").rounds) == (1, 0)
         assert store.certificate("a").keys == 2
-        rejected(lambda: store.act("a", key=7), "keys", "text")
+        rejected(lambda: store.act("a", key=7), "keys", "strings")
         for bad in ("", "x" * 201, 1 << 63, True, 1.5, ["x"]):
             rejected(lambda bad=bad: store.act("a", key=bad), "key")
         lone = store.act("a")
