@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import dataclasses
+import itertools
 import math
 import re
 import subprocess
