@@ -104,6 +104,17 @@ void check_memory(const Setup& s, const Run& run) {
                 counts("memory", 2.0 * memory[i], -1.0 - run.settled, 1.0 + run.settled);
             return;
         case Memory::tsallis_shannon: check_delayed(DelayedMemory(memory), run); return;
+        case Memory::private_hedge: {  // L + G, padding and seven states per arm; powers, norm and block
+            const double most = 40.0 * (1.0 + run.settled);
+            for (i64 k = n; k < 9 * n; ++k)
+                must(std::fabs(memory[k]) <= most, "memory", "have sums of normal numbers, each below 40");
+            for (i64 k = 9 * n; k < 9 * n + 7; ++k)
+                must(memory[k] >= 0.0 && memory[k] <= 1.0, "memory", "have powers of decay rates in [0, 1]");
+            must(memory[9 * n + 7] >= 0.0 && memory[9 * n + 7] <= run.settled, "memory",
+                 "have a variance of at most one per round");
+            counts("memory", memory[9 * n + 8], 0.0, 0x1p53);
+            return;
+        }
         case Memory::adahedge: {
             const auto& sums = *reinterpret_cast<const AdaHedgeSums*>(memory);
             must(sums.gap >= 0.0 && sums.variance >= 0.0 && sums.span >= 0.0, "memory",

@@ -17,6 +17,8 @@ ROWS = [
     (hn.FixedShare(8, scale=100.0, share=1e-6), "any", "mean", "whole"),
     (hn.Dropout(8), "oblivious", "kept", "published"),
     (hn.RandomWalk(8), "oblivious", "kept", "published"),
+    (hn.PrivateExperts(2, 1.0, rounds=10**6), "oblivious", "kept", "whole"),
+    (hn.SlateBandit(8, 2), "oblivious", "arm", "whole"),
     (hn.Bandit(8), "oblivious", "arm", "whole"),
     (hn.Bandit(8, tuning=hn.Horizon(T)), "oblivious", "arm", "whole"),
     (hn.Bandit(8, hn.Entropy(), hn.Horizon(T)), "oblivious", "arm", "whole"),

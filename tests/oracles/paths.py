@@ -162,6 +162,7 @@ def younger() -> dict[str, tuple[Any, dict[str, Any]]]:
         "tsallis and shannon": hn.TsallisShannon(6), "exp3-ix": hn.exp3_ix(6, ROUNDS), "frechet": hn.frechet_ftpl(6),
         "named": hn.Bandit(["a", "b", "c", "d", "e", "f"]), "own law": hn.Bandit(6, Logistic(), hn.Fixed(30.0)),
         "own law, experts": hn.Experts(6, Logistic(), hn.Fixed(9.0)),
+        "private": hn.PrivateExperts(6, 1.0, rounds=ROUNDS), "private, without end": hn.PrivateExperts(6, 1.0),
     }  # fmt: skip
     return {name: (learner, {"losses": losses(6)}) for name, learner in made.items()}
 

@@ -31,6 +31,7 @@ from hannan.saving import files
 LEARNERS = [
     hn.Experts(4), hn.Experts(70, hn.Entropy()), hn.Experts(3, hn.Entropy(), prior=(0.5, 0.3, 0.2)),
     hn.AdaHedge(4), hn.Squint(4), hn.FixedShare(4, 3.0, 0.01), hn.RandomWalk(4), hn.Dropout(4),
+    hn.PrivateExperts(4, 1.0, rounds=900), hn.PrivateExperts(3, 1.0), hn.SlateBandit(6, 2),
     hn.Bandit(4), hn.Bandit(4, hn.Exponential()), hn.Bandit(70, hn.Entropy(), hn.Horizon(400)),
     hn.tsallis_inf(4, False),
     hn.Bandit(4, hn.LogBarrier(), hn.Horizon(400)), hn.LBInf(4, 400), hn.TsallisShannon(4),
@@ -73,7 +74,7 @@ def play_on(player, rounds, seed):
             p = player.distribution()
             assert np.isfinite(p).all()
             assert (p >= 0.0).all()
-            assert abs(p.sum() - 1.0) < 1e-9
+            assert abs(p.sum() - getattr(player.learner, "size", 1)) < 1e-9
         move = act(player, rng)
         player.observe(move, loss_of(player, move, rng))
     for move in player.open_moves:

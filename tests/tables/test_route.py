@@ -81,7 +81,7 @@ def test_names():
                  "experts:", "experts@", "experts@magic", "experts@fixed", "experts@horizon:2.5", "hedge:tsallis",
                  "entropy", "experts:entropy:2", "expert-bandit")  # fmt: skip
     for bad in bad_names:
-        with pytest.raises(ValueError, match=r"; got|needs"):
+        with pytest.raises(ValueError, match=r"; got|needs|required"):
             learner(bad, 3)
 
 

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 #: Which pairs of loss sequences a privacy statement compares.
 Neighbors = Literal["add-remove", "replace"]
 NOISE = CorrelatedNoise()
+#: Theorem of the bounds.
+SOURCE = "docs/proofs/private.md: Hedge on noisy sums"
 #: Growth of the blocks of rounds in which the sum of the noise levels is bounded by its right end.
 BLOCK = 1e-3
 
@@ -359,8 +361,7 @@ class PrivateExperts(Remembered):
         """
         if printed:
             raise Withheld("PrivateExperts is not in the paper: there is no printed form")
-        if against is not None:
-            bounds.checked(against)
+        against = None if against is None else bounds.checked(against)
         if rounds is None:
             if self.rounds is None:
                 raise ValueError("rounds is required: the bound depends on the number of rounds")
@@ -370,17 +371,14 @@ class PrivateExperts(Remembered):
             raise Withheld(f"{self!r} is tuned for {self.rounds} rounds; no bound is proved for {rounds}")
         if self.n == 1 or rounds == 0:
             return bounds.nothing()
-        return min(self._bounds(rounds, against), key=lambda bound: bound.value)
-
-    def _bounds(self, rounds: int, against: Whom) -> list[Bound]:
-        """Return the bounds that hold against an adversary; `Withheld` if there is none."""
-        source = "docs/proofs/private.md: Hedge on noisy sums"
-        found = [bounds.trivial(rounds * self.width)]
-        if against != "any":
-            found.append(self._stated(self._oblivious(self.form, rounds), source, "oblivious"))
-        elif self.form.kind in ("hedge", "anytime"):
-            found.append(self._stated(self._adaptive(rounds), source, "any"))
-        return found
+        most = rounds * self.width
+        bound = self._stated(self._oblivious(self.form, rounds), SOURCE, "oblivious")
+        if bound.value >= most:
+            return bounds.trivial(most)
+        if against == "any" and self.form.kind in ("hedge", "anytime"):
+            adaptive = self._stated(self._adaptive(rounds), SOURCE, "any")
+            bound = adaptive if adaptive.value < most else bound
+        return bound.asked(against)
 
     def _stated(self, terms: Terms, source: str, against: bounds.Against) -> Bound:
         value = bounds.rounded_up(math.fsum(terms.values()))

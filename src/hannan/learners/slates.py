@@ -238,11 +238,9 @@ class SlateBandit(saving.Described):
         if not schedule.is_constant:
             raise Withheld(f"implicit exploration has a bound for Horizon and Fixed; got {self.tuning!r}")
         terms = slates.implicit(n, m, schedule.scale(1, 0.0), self.estimator.exploration, rounds)
-        if against in (None, "oblivious", "iid"):
+        if against != "any":
             # Against a slate that is fixed in advance the last term is not needed.
-            fewer = dict(list(terms.items())[:-1])
-            if against is not None:
-                return self._stated(fewer, "oblivious", most)
+            return self._stated(dict(list(terms.items())[:-1]), "oblivious", most)
         return self._stated(terms, "any", most)
 
     def _stated(self, terms: Terms, against: bounds.Against, most: float) -> Bound:
