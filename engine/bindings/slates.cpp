@@ -99,16 +99,16 @@ public:
     }
     void settle(In<i64> items, In<double> probabilities, In<double> losses, nb::object kept) {
         const std::size_t m = std::size_t(setup_.m);
-        require(items.size() == m && probabilities.size() == m && losses.size() == m, "one number per chosen item");
+        require(items.size() == m && probabilities.size() == m && losses.size() == m, "items, probabilities and losses must have one number per item of the slate");
         for (std::size_t k = 0; k < m; ++k) {
-            require(items.data()[k] >= 0 && items.data()[k] < setup_.n, "items must be numbers of items");
+            require(items.data()[k] >= 0 && items.data()[k] < setup_.n, "items must be integers from 0 to n - 1");
             require(probabilities.data()[k] > 0.0 && probabilities.data()[k] <= 1.0, "probabilities must be in (0, 1]");
             require(losses.data()[k] >= 0.0 && losses.data()[k] <= 1.0, "losses must be in [0, 1]");
         }
         const double* baselines = nullptr;
         if (has_baselines()) {
             const auto mask = nb::cast<In<bool>>(kept);
-            require(mask.size() == L_.size(), "one baseline per item");
+            require(mask.size() == L_.size(), "baselines must have one entry per item");
             for (std::size_t i = 0; i < L_.size(); ++i) baselines_[i] = mask.data()[i] ? 0.5 : 0.0;
             baselines = baselines_.data();
         }

@@ -11,7 +11,7 @@ from typing import Any
 
 __version__ = "0.2.0"
 
-#: module -> the public names that live there
+#: Public names by module.
 _HOME: dict[str, tuple[str, ...]] = {
     "mathematics.divergences": (
         "tsallis_log",

@@ -49,7 +49,7 @@ class Loss:
 
     @property
     def is_sequence(self) -> bool:
-        """Whether it is a sequence of losses, or one."""
+        """True for a sequence of losses, False for a single loss."""
         return bool(self.z.ndim == 2)
 
     def __len__(self) -> int:
