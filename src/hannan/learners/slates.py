@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from hannan.players.slates import SlatePlayer
 
 _THEOREM = "slates with the Tsallis regularizer, docs/proofs/slates.md"
-#: Sentinel: replaced in __post_init__.
-_LEFT_OUT: Any = None
+#: Defaults: both are immutable.
+_ANYTIME, _REDUCED = Anytime(), ReducedVariance()
 #: Numbers of the estimators in the engine.
 ESTIMATORS = {ImportanceWeighted: 0, ReducedVariance: 1, ImplicitExploration: 2}
 
@@ -69,8 +69,8 @@ class SlateBandit(saving.Described):
 
     n: Any
     size: int
-    tuning: Tuning = _LEFT_OUT
-    estimator: Estimator = _LEFT_OUT
+    tuning: Tuning = _ANYTIME
+    estimator: Estimator = _REDUCED
     loss_range: tuple[float, float] = (0.0, 1.0)
     gains: bool = False
     #: Names of the items, if they have any.
@@ -87,8 +87,6 @@ class SlateBandit(saving.Described):
         put(self, "size", validation.count(self.size, "size"))
         if self.size > self.n:
             raise ValueError(f"size must be at most n = {self.n}; got {self.size}")
-        put(self, "tuning", given(self.tuning, Anytime()))
-        put(self, "estimator", given(self.estimator, ReducedVariance()))
         if not isinstance(self.tuning, (Anytime, Horizon, Fixed)):
             raise ValueError(f"tuning must be Anytime, Horizon or Fixed for slates; got {self.tuning!r}")
         if type(self.estimator) not in ESTIMATORS:
@@ -283,8 +281,3 @@ class SlateBandit(saving.Described):
         from hannan.players.slates import SlatePlayer
 
         return SlatePlayer(self, seed, name)
-
-
-def given(value: Any, default: Any) -> Any:
-    """Return a value, or the default if it was omitted."""
-    return default if value is None else value
