@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, Phase, settings
 import hannan as hn
 from hannan.serving import CODES
 from hannan.serving.app import App
-from hannan.serving.service import ROUTES, description
+from hannan.serving.routes import ROUTES, description
 from hannan.serving.store import Store
 
 SCHEMA = schemathesis.openapi.from_dict(json.loads(json.dumps(description(ROUTES))))

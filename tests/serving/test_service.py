@@ -554,6 +554,51 @@ def test_options_of_the_command_reach_the_service(tmp_path: Path) -> None:
     assert stopped(process)[0] == 0
 
 
+def test_wait_and_default_of_added_learners(tmp_path: Path) -> None:
+    process, address = started(tmp_path, "--add", "banner=red,blue", "--wait", "0.2s", "--default", "0")
+    client = Client(address)
+    client.act("banner")
+    until = time.monotonic() + 10
+    while client.about("banner")["rounds"] == 0 and time.monotonic() < until:
+        time.sleep(0.05)
+    assert client.about("banner")["rounds"] == 1
+    assert stopped(process)[0] == 0
+    program = [sys.executable, "-c", "from hannan.cli import main; main()", "serve"]
+    for words in (("--wait", "1h"), ("--default", "0"), ("--wait", "soon", "--default", "0"),
+                  ("--ofrep-bulk", "unknown")):  # fmt: skip
+        done = subprocess.run(
+            [*program, "other.db", "--add", "a=b,c", *words],
+            cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert (done.returncode, words[0] in done.stderr) == (2, True)
+
+
+def test_decisions_that_stay_pending_cause_a_warning(tmp_path: Path) -> None:
+    with Store(tmp_path / "decisions.db") as store:
+        for name, more in (("forever", {}), ("expires", {"wait": 3600, "default": 0})):
+            store.add(name, hn.Bandit(["red", "blue"], gains=True), **more)
+        assert store.queue.contents.find("forever").pending_warning() == ""
+        tickets = store.queue.draws("forever", 100)[0].ticket
+        store.queue.draws("expires", 100)
+        assert "100 of 100 decisions have no feedback" in store.queue.contents.find("forever").pending_warning()
+        assert store.queue.contents.find("expires").pending_warning() == ""
+        store.queue.settle([(ticket, 1, None) for ticket in tickets[:90]])
+        assert store.queue.contents.find("forever").pending_warning() == ""
+        store.queue.draws("forever", 100)
+    process, _ = started(tmp_path)
+    assert process.stderr is not None
+    warning = json.loads(process.stderr.readline())
+    assert (warning["event"], warning["learner"]) == ("warning", "forever")
+    assert stopped(process)[0] == 0
+
+
+def test_arm_with_a_slash_is_retired(app: App, store: Store) -> None:
+    store.add("price", hn.Bandit(["1/2", "a/b/c", "x"], gains=True))
+    assert ask(app, "DELETE", "/v1/learners/price/arms/1/2") == (200, {"added": False})
+    assert ask(app, "DELETE", "/v1/learners/price/arms/a/b/c") == (200, {"added": False})
+    assert {move["arm"] for move in [ask(app, "POST", "/v1/learners/price/act")[1] for _ in range(20)]} == {"x"}
+
+
 def test_ctrl_c_stops_the_service(tmp_path: Path) -> None:
     process, address = started(tmp_path)
     assert Client(address).learners() == []  # its handlers of signals are set once it answers

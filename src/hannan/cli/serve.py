@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 
 import click
@@ -13,6 +14,7 @@ EPILOG = """\b
 Examples:
   hannan serve decisions.db
   hannan serve decisions.db --add banner=red,blue --add price=9.90,10.90
+  hannan serve decisions.db --add banner=red,blue --wait 1h --default 0
   hannan serve decisions.db --host 0.0.0.0 --port 80 --keys keys.txt
   hannan serve postgresql://db.example/decisions --shard 0/2
 
@@ -53,6 +55,18 @@ Requests:
     metavar="NAME=ARM,ARM,...",
     help="Create a reward-maximizing bandit with these arms if it does not exist. If its arms differ, a new stage of "
     "it begins. Repeatable.",
+)
+@click.option(
+    "--wait",
+    metavar="TIME",
+    help="Settle decisions of the --add learners without feedback after TIME, such as 45s, 30m, 1h or 7d, with "
+    "--default.",
+)
+@click.option("--default", type=float, metavar="REWARD", help="Reward of a decision without feedback after --wait.")
+@click.option(
+    "--ofrep-bulk",
+    metavar="NAME,NAME,...",
+    help="Learners that bulk evaluations of OpenFeature clients draw, shown or not (default: none).",
 )
 @click.option(
     "--max-body",
@@ -100,13 +114,22 @@ Requests:
     metavar="DAYS",
     help="Delete events older than DAYS (default: keep everything). The log then begins after them.",
 )
+@click.option(
+    "--remember",
+    type=click.FloatRange(min=0.0, min_open=True),
+    default=7.0,
+    show_default=True,
+    metavar="DAYS",
+    help="Time for which ids of decisions are remembered; a person keeps the value of a flag for as long.",
+)
 @click.option("--shard", metavar="I/N", default="0/1", show_default=True, help="Shard I of N to own (I starts at 0).")
 @click.option("--standby", is_flag=True, help="Wait for the current owner of the shard to exit, then take over.")
 @click.option("--json", "as_json", is_flag=True, help="Log JSON lines on a terminal too.")
 def command(
     store: str, host: str, port: int, keys: Path | None, host_names: tuple[str, ...], added: tuple[str, ...],
-    max_body: int, max_batch: int, max_queue: int, max_keys: int, head_timeout: float, body_timeout: float,
-    keep: float | None, shard: str, standby: bool, as_json: bool,
+    wait: str | None, default: float | None, ofrep_bulk: str | None, max_body: int, max_batch: int, max_queue: int,
+    max_keys: int, head_timeout: float, body_timeout: float, keep: float | None, remember: float, shard: str,
+    standby: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Serve bandit decisions over HTTP from STORE, a file (created if missing) or a postgresql:// URL.
 
@@ -133,7 +156,28 @@ def command(
     learners = [_bandit(text) for text in added]
     place, of = _shard(shard)
     patience, kept = 1e9 if standby else 0.0, math.inf if keep is None else keep * 86400.0
-    run(Settings(store, host, port, access, limits, learners, as_json, place, of, patience, kept, max_keys))
+    if (wait is None) != (default is None):
+        raise ValueError(f"--wait and --default must be given together; got --wait {wait} and --default {default}")
+    bulk = tuple(name.strip() for name in ofrep_bulk.split(",")) if ofrep_bulk else ()
+    expiry = None if wait is None else _seconds(wait)
+    settings = Settings(store, host, port, access, limits, learners, as_json, place, of, patience, kept, max_keys)
+    run(settings._replace(wait=expiry, default=default, remember=remember * 86400.0, ofrep_bulk=bulk))
+
+
+#: Seconds per unit of a time.
+UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+def _seconds(text: str) -> float:
+    """Return a time in seconds.
+
+    >>> [_seconds(text) for text in ("45s", "1.5h", "90")]
+    [45.0, 5400.0, 90.0]
+    """
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd]?)", text)
+    if match is None or not float(match[1]):
+        raise ValueError(f"--wait must be a positive time such as 45s, 30m, 1h or 7d; got {text!r}")
+    return float(match[1]) * UNITS[match[2]]
 
 
 def _shard(text: str) -> tuple[int, int]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
 from hannan.serving import Ended, Refused
 from hannan.serving.access import Access, check_json
 from hannan.serving.journal import Damaged, Journal
-from hannan.serving.service import Answer, Limits, Request, Route, Service, routed
+from hannan.serving.routes import Route, routed
+from hannan.serving.service import Answer, Limits, Request, Service, wrong
 from hannan.serving.store import Store
 
 #: Called in the event loop when a sequence is on the disk, or when the journal has ended.
@@ -92,12 +93,15 @@ class App:
         Sizes and times of requests.
     closes : bool
         Whether the application closes the store at its shutdown. Default: the caller closes it.
+    ofrep_bulk : iterable of str, optional
+        Learners whose flags a bulk evaluation of OpenFeature clients draws. Default: none.
     """
 
     def __init__(
-        self, store: Store, access: Access | None = None, limits: Limits | None = None, closes: bool = False
-    ) -> None:
-        self.service, self.access, self._closes = Service(store, limits), access or Access(), closes
+        self, store: Store, access: Access | None = None, limits: Limits | None = None, closes: bool = False,
+        *, ofrep_bulk: Iterable[str] = (),
+    ) -> None:  # fmt: skip
+        self.service, self.access, self._closes = Service(store, limits, ofrep_bulk), access or Access(), closes
         self._journal, self._most = store.queue.journal, self.service.limits.body
         self.waiting = CommitWaiters(self._journal)
         self._sampler: asyncio.Task[None] | None = None
@@ -118,6 +122,7 @@ class App:
         await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else answer.body})
 
     async def _answered(self, scope: Scope, receive: Receive) -> tuple[Answer, list[tuple[bytes, bytes]]]:
+        route, name = None, ""
         try:
             path = scope["path"]
             root = scope.get("root_path", "")
@@ -125,10 +130,14 @@ class App:
                 path = path[len(root) :] or "/"
             method = scope["method"]
             route, name, arm = routed("GET" if method == "HEAD" else method, path)
-            authorization = None
+            authorization, match = None, b""
             for header, value in scope["headers"]:
                 if header == b"authorization":
                     authorization = value
+                elif header == b"x-api-key" and route.api_key and authorization is None:
+                    authorization = b"Bearer " + value
+                elif header == b"if-none-match":
+                    match = value
             self.may(authorization, route.role)
             unguarded = route.role is not None and not self.access.guarded
             if unguarded:
@@ -136,17 +145,18 @@ class App:
             body = await self._body(scope, receive)
             if unguarded and body:
                 check_json(scope["headers"])
-            answer = self.service.handle(route.action, Request(body, name, arm, scope.get("query_string", b"")))
+            request = Request(body, name, arm, scope.get("query_string", b""), match)
+            answer = self.service.handle(route.action, request, route.rejection)
             if answer.later is not None:
                 answer = await asyncio.to_thread(answer.later)
             await self.waiting.on_disk(answer.sequence)
         except (Refused, Ended, Damaged) as error:
-            answer = self.refused(error)
+            answer = self.refused(error, route, name)
         return answer, self.more(answer)
 
-    def refused(self, error: Exception) -> Answer:
+    def refused(self, error: Exception, route: Route | None = None, name: str = "") -> Answer:
         """Return the answer to a rejected request, and count it."""
-        answer = self.service.refused(error)
+        answer = (wrong if route is None else route.rejection)(error, name)
         self.service.metrics.answers[answer.status] += 1
         return answer
 
@@ -157,8 +167,8 @@ class App:
         try:
             self.may(authorization, route.role)
         except Refused as error:
-            return self.refused(error)
-        return self.service.handle(route.action, Request(body, name))
+            return self.refused(error, route, name)
+        return self.service.handle(route.action, Request(body, name), route.rejection)
 
     def settled(self, answer: Answer) -> Answer:
         """Return the answer after its wait: the answer itself, or an error if its events are not on the disk."""
@@ -177,9 +187,9 @@ class App:
     def more(self, answer: Answer) -> list[tuple[bytes, bytes]]:
         """Return the additional headers of an answer."""
         if answer.status == 200 and answer.kind[:9] != b"text/html":
-            return [_NO_STORE]
+            return [_NO_STORE, *answer.headers]
         extra = {401: (b"www-authenticate", b"Bearer"), 503: (b"retry-after", b"1")}.get(answer.status)
-        return [_NO_STORE, *_GUARDS, *([] if extra is None else [extra])]
+        return [_NO_STORE, *_GUARDS, *answer.headers, *([] if extra is None else [extra])]
 
     def may(self, authorization: bytes | None, role: str | None) -> None:
         """Raise Refused if the token of a request does not have the role."""

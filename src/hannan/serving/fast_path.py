@@ -27,7 +27,8 @@ from uvicorn.server import ServerState
 
 from hannan.serving import Refused
 from hannan.serving.app import App
-from hannan.serving.service import JSON, Answer, Limits, Route, routed
+from hannan.serving.routes import Route, routed
+from hannan.serving.service import JSON, Answer, Limits
 
 #: Largest body in bytes, and largest number of cached routes.
 MAX_BODY, MAX_ROUTES = 1 << 16, 10_000
@@ -42,7 +43,7 @@ _STATUS = {s.value: f"HTTP/1.1 {s.value} {s.phrase}\r\n".encode() for s in HTTPS
 _GOOD = _STATUS[200] + b"content-type: application/json\r\ncache-control: no-store\r\ncontent-length: %d\r\n\r\n%b"
 _INTERNAL = b'{"error":"internal error of the service, described in its log","code":"internal_error"}'
 #: Headers of requests that go through ASGI.
-_SLOW_HEADERS = frozenset((b"transfer-encoding", b"expect", b"origin", b"sec-fetch-site"))
+_SLOW_HEADERS = frozenset((b"transfer-encoding", b"expect", b"origin", b"sec-fetch-site", b"x-api-key"))
 
 FastRoute = tuple[Route, str]
 
@@ -68,7 +69,7 @@ class FastCycle:
 
 
 class FastProtocol(HttpToolsProtocol):
-    """Protocol of uvicorn with a fast path for POST .../act and /v1/observe."""
+    """Protocol of uvicorn with a fast path for POST .../act, /v1/observe and evaluations of one flag."""
 
     app_: ClassVar[App]
     fast_routes: ClassVar[dict[bytes, FastRoute]]
@@ -227,7 +228,8 @@ class FastProtocol(HttpToolsProtocol):
             route, name, _ = routed("POST", url.decode())
         except Refused:
             return None
-        if route.role not in ("act", "observe") or (name and name not in self.app_.service.queue.contents.by_name):
+        known = name in self.app_.service.queue.contents.by_name
+        if not (route.role == "observe" or (route.role == "act" and known)):
             return None
         self.fast_routes[url] = route, name
         return route, name

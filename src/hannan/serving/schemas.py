@@ -181,7 +181,39 @@ class History(Struct):
     weights: list[list[float]]
 
 
+class FlagBody(Struct):
+    """Evaluation of flags: the context has a `targetingKey`, and optionally a `key` and a `decision`."""
+
+    context: dict[str, Any] | UnsetType = UNSET
+
+
+class FlagMetadata(Struct):
+    """Ticket for feedback, and probability of the value."""
+
+    ticket: str
+    probability: float
+
+
+class Flag(Struct):
+    """Evaluated flag, or the error of a flag that was not evaluated."""
+
+    key: str | UnsetType = UNSET
+    value: str | bool | UnsetType = UNSET
+    reason: str | UnsetType = UNSET
+    variant: str | UnsetType = UNSET
+    metadata: FlagMetadata | UnsetType = UNSET
+    errorCode: str | UnsetType = UNSET  # noqa: N815  # A name of the protocol.
+    errorDetails: str | UnsetType = UNSET  # noqa: N815
+
+
+class Flags(Struct):
+    """Evaluated flags of a bulk evaluation."""
+
+    flags: list[Flag]
+
+
 encode = Encoder().encode
+decode_flag = Decoder(FlagBody).decode
 decode_act = Decoder(ActBody).decode
 decode_feedback = Decoder(Feedback | list[Feedback]).decode
 decode_learner = Decoder(LearnerBody).decode

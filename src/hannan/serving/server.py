@@ -53,6 +53,13 @@ class Settings(NamedTuple):
     keep: float = math.inf
     #: Largest number of keys per learner.
     max_keys: int | None = None
+    #: Expiry of the learners that the command adds.
+    wait: float | None = None
+    default: float | None = None
+    #: Seconds for which ids are remembered.
+    remember: float = 7 * 86400.0
+    #: Learners that bulk evaluations of flags draw.
+    ofrep_bulk: tuple[str, ...] = ()
 
 
 class EventLog:
@@ -86,23 +93,24 @@ def run(settings: Settings) -> None:
     # A short interval lets the writer thread, on which replies wait, run soon. An interval of 0.5 ms would often
     # interrupt batches, which take 0.3 ms, and make them 14 % slower.
     sys.setswitchinterval(0.002)
-    _check(settings.learners)
+    _check(settings)
     events = EventLog(settings.as_json)
     bound = _listening(settings.host, settings.port)
     store = Store(
         settings.store, shard=settings.shard, shards=settings.shards, patience=settings.patience,
-        max_keys=settings.max_keys,
+        max_keys=settings.max_keys, remember=settings.remember,
     )  # fmt: skip
     try:
         for name, arms in settings.learners:
-            _add(store, name, arms)
+            _add(store, name, arms, settings)
+        _check_flags(store, settings.ofrep_bulk)
     except BaseException:  # no request was served, and nothing was logged
         store.close()
         raise
     try:
         replayed = store.queue.journal.replayed
         events.write("opened", store=store.queue.backend.name, learners=len(store.learners), replay=round(replayed, 3))
-        app = App(store, settings.access, settings.limits)
+        app = App(store, settings.access, settings.limits, ofrep_bulk=settings.ofrep_bulk)
         gc.collect()
         gc.freeze()  # exclude existing objects from later collections
         config = uvicorn.Config(
@@ -133,20 +141,33 @@ def _protocol(app: App, events: EventLog) -> type[asyncio.Protocol] | Literal["h
     return fast_path.fast_protocol(app)
 
 
-def _check(learners: list[tuple[str, list[str]]]) -> None:
+def _check(settings: Settings) -> None:
     """Validate the learners before a store is opened or created."""
     told: dict[str, list[str]] = {}
-    for name, arms in learners:
-        StoredLearner(0, name, Bandit(arms, gains=True))
+    for name, arms in settings.learners:
+        StoredLearner(0, name, Bandit(arms, gains=True), None, settings.wait, settings.default)
         if told.setdefault(name, arms) != arms:
             raise ValueError(f"--add {name} has two different lists of arms; got {told[name]} and {arms}")
+    if settings.wait is not None and not settings.learners:
+        raise ValueError("--wait and --default are those of learners to add; got no --add")
 
 
-def _add(store: Store, name: str, arms: list[str]) -> None:
-    """Add a bandit for rewards, with the existing wait and default. Other arms begin a new stage."""
+def _add(store: Store, name: str, arms: list[str], settings: Settings) -> None:
+    """Add a bandit for rewards. Other arms begin a new stage; without --wait an existing wait and default stay."""
     there = store.queue.contents.by_name.get(name)
-    told = {} if there is None else {part: there.declared[part] for part in ("wait", "default")}
-    store.add(name, Bandit(arms, gains=True), **told)
+    expiry = {"wait": settings.wait, "default": settings.default}
+    if there is not None and settings.wait is None:
+        expiry = {part: there.declared[part] for part in expiry}
+    store.add(name, Bandit(arms, gains=True), **expiry)
+
+
+def _check_flags(store: Store, names: tuple[str, ...]) -> None:
+    """Raise ValueError if a flag for bulk evaluation is no learner of the store."""
+    for name in names:
+        if name not in store.learners:
+            raise ValueError(
+                f"--ofrep-bulk must name learners of the store, {', '.join(store.learners) or 'none'}; got {name!r}"
+            )
 
 
 class _Server(uvicorn.Server):
@@ -200,7 +221,7 @@ async def _prune(app: App, events: EventLog, keep: float) -> None:
 
 async def _watch(server: _Server, app: App, events: EventLog) -> None:
     """Update the line on a terminal, and stop the server if the store has ended."""
-    journal, counts = app.service.queue.journal, app.service.queue.counts
+    journal, counts, warned = app.service.queue.journal, app.service.queue.counts, set[str]()
     before, at = counts.decisions + counts.counted, time.monotonic()
     while True:
         await asyncio.sleep(1.0)
@@ -210,6 +231,10 @@ async def _watch(server: _Server, app: App, events: EventLog) -> None:
             f"{(count - before) / (now - at):.0f}/s, {1000 * journal.last:.1f} ms to the disk, {journal.waiting} wait"
         )
         before, at = count, now
+        for stored in list(app.service.queue.contents.by_name.values()):
+            if stored.name not in warned and (text := stored.pending_warning()):
+                warned.add(stored.name)
+                events.write("warning", learner=stored.name, message=text)
         with contextlib.suppress(Ended):
             journal.check()  # even if no event is written
         if journal.failure is not None:

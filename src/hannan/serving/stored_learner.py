@@ -209,6 +209,8 @@ CHANGED_ARMS = (
     "the regret against an arm covers only the rounds in which that arm was available; an arm that was added or "
     "retired because of earlier results makes the set of available arms depend on your moves"
 )
+#: Number and share of pending decisions from which on a learner without `wait` has a warning.
+PENDING_LEAST, PENDING_SHARE = 50, 0.2
 NO_ARMS, NO_ODDS = np.empty(0, dtype=np.int64), np.empty(0)
 
 
@@ -320,6 +322,20 @@ class StoredLearner:
     def open(self) -> int:
         """Number of pending decisions."""
         return sum(int(fleet._open_count) for fleet in self.fleets if fleet is not None)
+
+    def pending_warning(self) -> str:
+        """Return a warning if many decisions are pending and no `wait` will settle them, or an empty string."""
+        pending = self.open
+        if self.expiry is not None or pending < PENDING_LEAST:
+            return ""
+        decisions = self.decisions
+        if pending < PENDING_SHARE * decisions:
+            return ""
+        word = "reward" if self.learner.gains else "loss"
+        return (
+            f"{pending:,} of {decisions:,} decisions have no feedback, and the learner has no wait: they stay pending. "
+            f"If missing feedback means a {word}, such as 0 for no click, add the learner with wait and default"
+        )
 
     @property
     def keys(self) -> int:
