@@ -17,4 +17,5 @@ NB_MODULE(_engine, m) {
     hn::bind_convex(m);
     hn::bind_evidence(m);
     hn::bind_slates(m);
+    hn::bind_coverage(m);
 }

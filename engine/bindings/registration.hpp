@@ -18,6 +18,7 @@ void bind_games(nanobind::module_& m);
 void bind_potentials(nanobind::module_& m);
 void bind_evidence(nanobind::module_& m);
 void bind_slates(nanobind::module_& m);
+void bind_coverage(nanobind::module_& m);
 void bind_convex(nanobind::module_& m);
 
 }  // namespace hn

@@ -172,6 +172,8 @@ _HOME: dict[str, tuple[str, ...]] = {
         "Combined",
     ),
     "tables.combine.combiner": ("Combiner",),
+    "tables.combine.conformal": ("Conformal",),
+    "tables.combine.coverage_certificate": ("CoverageCertificate",),
     "tables.replay.function": (
         "replay",
         "Replay",

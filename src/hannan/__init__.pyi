@@ -118,6 +118,8 @@ from hannan.players.tickets import Move as Move
 from hannan.saving import register as register
 from hannan.serving.store import Store as Store
 from hannan.tables.combine.combiner import Combiner as Combiner
+from hannan.tables.combine.conformal import Conformal as Conformal
+from hannan.tables.combine.coverage_certificate import CoverageCertificate as CoverageCertificate
 from hannan.tables.combine.function import Combined as Combined
 from hannan.tables.combine.function import combine as combine
 from hannan.tables.replay.function import Replay as Replay
@@ -140,5 +142,6 @@ __all__ = [
     "SlateBandit", "PrivateExperts", "Dropout", "RandomWalk", "MYGA", "FPL", "FPLTrix", "MSets",
     "ShortestPaths", "Assignments", "hedge", "exp3", "exp4", "exp4_clipped", "tsallis_inf", "frechet_ftpl",
     "exp3_ix", "fixed_share", "exp3_s", "gaussian_ftpl", "play", "Record", "compare", "Comparison", "sweep",
-    "combine", "Combined", "Combiner", "replay", "Replay", "route", "Routes", "Store", "adversaries", "checks"
+    "combine", "Combined", "Combiner", "Conformal", "CoverageCertificate", "replay", "Replay", "route",
+    "Routes", "Store", "adversaries", "checks"
 ]

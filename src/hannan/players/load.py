@@ -53,9 +53,11 @@ def load(path: str | os.PathLike[str], resume: str | None = None) -> Any:
     if resume not in (None, "exact"):
         raise ValueError(f'resume must be "exact" or None; got {resume!r}')
     content = saving.read(path)
+    # A module of an upper layer is imported by its public name.
     if content.get("kind") == "combiner":
-        # A module of an upper layer is imported by its public name.
         return importlib.import_module("hannan").Combiner.load(path)
+    if content.get("kind") == "conformal":
+        return importlib.import_module("hannan").Conformal.load(path)
     try:
         player = resumed(content)
         if resume is None:

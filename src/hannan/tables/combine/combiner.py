@@ -284,11 +284,11 @@ class Combiner:
         ValueError
             If the row is waiting already, or if no forecast is available.
         """
-        if row_id in self._numbers:
-            raise ValueError(f"row {row_id!r} was answered already and waits for its target")
-        if self._taken:
-            raise ValueError("a combiner that took a table answers no single rows; use a new Combiner")
-        row = self._row(forecasts, row_id)
+        self._closed(row_id)
+        return self._answer(row_id, self._row(forecasts, row_id))
+
+    def _answer(self, row_id: Hashable, row: Array) -> Any:
+        """Return the combined forecast of a validated row, which then waits for its target."""
         told = self.mixer.answer(self._next, row)
         if told is None:
             raise ValueError(f"row {row_id!r}: all forecasts are missing")
@@ -562,6 +562,13 @@ class Combiner:
         return made
 
     # Rows
+
+    def _closed(self, row_id: Hashable) -> None:
+        """Raise ValueError if a row cannot be answered now."""
+        if row_id in self._numbers:
+            raise ValueError(f"row {row_id!r} was answered already and waits for its target")
+        if self._taken:
+            raise ValueError("a combiner that took a table answers no single rows; use a new Combiner")
 
     def _open(self, row_id: Hashable) -> int:
         if row_id not in self._numbers:

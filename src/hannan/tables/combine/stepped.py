@@ -76,6 +76,10 @@ class Stepped:
         """Return the forecasts of a row that waits."""
         return self._open[row].forecasts if row in self._open else None
 
+    def told(self, row: int) -> Array | None:
+        """Return the answer to a row that waits."""
+        return np.array([self._open[row].forecast]) if row in self._open else None
+
     def forget(self, row: int) -> bool:
         """Close a row whose target will not arrive."""
         return self._open.pop(row, None) is not None
