@@ -41,8 +41,12 @@ class Conformal:
     within : float, optional
         Limit of the distances of targets from the base ends, in units, that is assumed before play. The certificate
         then has a bound before play.
-    loss, learner, quantiles
-        Loss, weighting rule and names of quantile columns of the combined forecast, as for `hn.Combiner`.
+    loss : str, default "absolute"
+        Loss of the combined forecast, as for `hn.Combiner`.
+    learner : str, learner or object, optional
+        Weighting rule of the combined forecast, as for `hn.Combiner`.
+    quantiles : str or bool, optional
+        Pattern of the names of quantile columns, as for `hn.Combiner`.
 
     Raises
     ------

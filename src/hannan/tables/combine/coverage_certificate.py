@@ -68,14 +68,34 @@ class CoverageCertificate(Result):
     ----------
     levels : tuple of float
         Requested coverages, ascending.
+    side : {"both", "lower", "upper"}
+        Ends of the intervals.
+    rates : tuple of float
+        Target miss rate of an end, per coverage.
     groups : tuple of GroupCount
         Counts of all rows, then of each group.
+    steps : tuple of float
+        Step and start of the state of all rows, and step of the state of a group.
+    within : float or None
+        Limit of the distances of targets from the base ends that was stated before play, in units.
     open, most_open : int
         Rows that wait for their targets, now and at most.
+    most_groups : int
+        Largest number of groups of a row.
+    warm_up, warming : int
+        Rows that were answered with the whole line and are not counted: settled, and open.
+    forgotten : int
+        Rows that were closed without a target.
     beyond : float
         Largest distance of a target from a base end, in units.
     cost : tuple of float
         Per coverage, pinball loss of the ends minus that of the base ends, each row divided by its unit.
+    cost_bound : tuple of float or None
+        Per coverage, bound on the cost, computed from the settled rows.
+    series : int
+        Number of series with intervals of their own.
+    base : str
+        Description of the base ends.
 
     Notes
     -----
@@ -96,28 +116,20 @@ class CoverageCertificate(Result):
 
     levels: tuple[float, ...]
     side: str
-    #: Target miss rate of an end, per coverage.
     rates: tuple[float, ...]
     groups: tuple[GroupCount, ...]
-    #: Step and start of the state of all rows, and step of the state of a group.
     steps: tuple[float, float, float]
-    #: Limit of the distances of targets that was stated before play, in units.
     within: float | None
     open: int
     most_open: int
-    #: Largest number of groups of a row.
     most_groups: int
-    #: Rows that were answered with the whole line and are not counted: settled, and open.
     warm_up: int
     warming: int
     forgotten: int
     beyond: float
     cost: tuple[float, ...]
-    #: Per coverage, bound on the cost, computed from the settled rows; None: no bound is proved.
     cost_bound: tuple[float | None, ...] = field(repr=False)
-    #: Number of series with intervals of their own.
     series: int = 1
-    #: Description of the base ends.
     base: str = ""
 
     @property
