@@ -93,7 +93,7 @@ class CoverageCertificate(Result):
     cost_bound : tuple of float or None
         Per coverage, bound on the cost, computed from the settled rows.
     series : int
-        Number of series with intervals of their own.
+        Number of series; each has separate intervals.
     base : str
         Description of the base ends.
 
