@@ -73,8 +73,9 @@ pages: setup
 	$(BIN)/python docs/_site/generated.py
 
 demo: $(VENV)/.demo
+	$(BIN)/python examples/demo.py demo
+	@echo; echo "3. Check the claims of the paper"
 	$(BIN)/hannan reproduce --quick --out reproduction
-	$(BIN)/python examples/approval.py demo
 
 check: setup
 	$(BIN)/ruff check .

@@ -28,16 +28,22 @@ def test_language_models(capsys):
     assert chosen["summary"]["large"] < 0.3 * sum(chosen["summary"].values())
 
 
-def test_the_demo_reports_that_the_combination_wins(capsys, tmp_path):
+def test_demo_shows_combination_and_evidence(capsys, tmp_path):
     pytest.importorskip("river")
-    load("approval").main(str(tmp_path / "demo"))
-    told = capsys.readouterr().out
-    assert re.search(r"\b1001 rows\b", told)
-    assert len(re.findall(r"59\.0%.*you_gov.*31\.2%", told)) == 2
-    bars = [line for line in told.splitlines() if "█" in line]
-    assert len(bars) == 9
-    assert "combination" in bars[0].lower()
+    demo = load("demo")
+    demo.main(str(tmp_path / "demo"))
+    printed = capsys.readouterr().out
+    assert re.search(r"59\.0%.*you_gov.*31\.2%", printed)
+    bars = [line for line in printed.splitlines() if "█" in line]
+    assert len(bars) == 8
+    assert "COMBINATION" in bars[0]
     assert (tmp_path / "demo" / "combined.csv").exists()
+    found = demo.banners()
+    assert found.best == "blue"
+    assert f"{found.decisions:,} decisions" in printed
+    for arm, rate in demo.CLICKS.items():
+        low, high = found.arms[arm].interval
+        assert low <= rate <= high
 
 
 def test_open_bandit(capsys):

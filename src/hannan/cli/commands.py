@@ -15,8 +15,14 @@ import click
 
 from hannan import __version__, extras
 
-#: Commands in the order of `hannan --help`. The module `hannan.cli.NAME` defines each of them as `command`.
-COMMANDS = ("play", "bound", "combine", "replay", "route", "sweep", "serve", "privacy", "audit", "reproduce")
+#: Commands by job, in the order of `hannan --help`. The module `hannan.cli.NAME` defines each of them as `command`.
+JOBS = {
+    "Forecasts": ("combine",),
+    "Decisions": ("serve", "replay"),
+    "Experiments": ("play", "bound", "route", "sweep"),
+    "Privacy and theory": ("privacy", "audit", "reproduce"),
+}
+COMMANDS = tuple(name for names in JOBS.values() for name in names)
 
 EPILOG = """\b
 Examples:
@@ -35,6 +41,15 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands by job."""
+        found = {name: self.get_command(ctx, name) for name in COMMANDS}
+        width = formatter.width - 6 - max(map(len, COMMANDS))
+        for job, names in JOBS.items():
+            with formatter.section(job):
+                rows = [(name, command.get_short_help_str(width)) for name in names if (command := found[name])]
+                formatter.write_dl(rows, col_spacing=2 + max(map(len, COMMANDS)) - max(map(len, names)))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
@@ -56,7 +71,7 @@ class Commands(click.Group):
 @click.group(cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="hannan %(version)s")
 def hannan() -> None:
-    """Adversarial online learning with certified regret bounds.
+    """Combine forecasts, run bandits and compare online learners, with proved regret bounds.
 
     All commands except serve accept --json, --seed and --out.
     """
