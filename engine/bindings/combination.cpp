@@ -16,7 +16,7 @@ namespace {
 
 /// A combination with its room, and the tickets of the rows that wait.
 struct Mixer {
-    std::vector<double> levels;
+    MixRule rule;
     Combination state;
     Room room;
     std::unique_ptr<bool[]> awake;
@@ -25,10 +25,8 @@ struct Mixer {
     std::vector<i64> free;
     std::unordered_map<i64, i64> open;  // row -> slot
 
-    Mixer(Mixing kind, i64 n, const Price& price, double low, double high, std::optional<In<double>> prior,
-          std::optional<In<double>> of)
-        : levels(levels_of(of)), state(combination_of(kind, n, price, low, high, levels)), room(state.room()),
-          awake(new bool[std::size_t(state.places)]()), width(OpenRow::width(state.places, state.levels)) {
+    Mixer(const MixRule& of, i64 n, std::optional<In<double>> prior)
+        : rule(of), state(combination_of(rule, n)), room(state.room()), awake(new bool[std::size_t(state.places)]()), width(OpenRow::width(state.places, state.levels)) {
         state.awake = awake.get();
         if (prior) {
             require(i64(prior->size()) == n, "prior must have one number per column");
@@ -183,7 +181,7 @@ struct Mixer {
         return p.give();
     }
 
-    nb::dict rule(const RuleBState& b) {
+    nb::dict fields_of_layer(const RuleBState& b) {
         nb::dict out;
         each_array(b, [&](const char* name, const double* array) { out[name] = array_of(array, b.n); });
         out["grown"] = b.grown;
@@ -264,12 +262,19 @@ void bind_combination(nb::module_& m) {
         .value("fixed_share", Mixing::fixed_share)
         .value("mean", Mixing::mean)
         .value("median", Mixing::median);
+    nb::class_<MixRule>(m, "MixRule",
+                        "Rule of a combination, with the loss, its range and the quantile levels.")
+        .def(
+            "__init__",
+            [](MixRule* made, Mixing kind, const Price& price, double low, double high,
+               std::optional<In<double>> levels) {
+                new (made) MixRule{kind, price, low, high, levels_of(levels)};
+            },
+            "kind"_a, "price"_a, "low"_a, "high"_a, "levels"_a.none() = nb::none());
     nb::class_<Mixer>(m, "Mixer",
                       "Forecast combination: answers rows, and settles them when their targets are known.")
-        .def(nb::init<Mixing, i64, const Price&, double, double, std::optional<In<double>>,
-                      std::optional<In<double>>>(),
-             "kind"_a, "n"_a, "price"_a, "low"_a, "high"_a, "prior"_a.none() = nb::none(),
-             "levels"_a.none() = nb::none())
+        .def(nb::init<const MixRule&, i64, std::optional<In<double>>>(), "rule"_a, "n"_a,
+             "prior"_a.none() = nb::none())
         .def("answer", &Mixer::answer, "row"_a, "forecasts"_a, "weights"_a.none() = nb::none())
         .def("settle", &Mixer::settle, "row"_a, "target"_a)
         .def("forget", &Mixer::forget, "row"_a)
@@ -280,7 +285,7 @@ void bind_combination(nb::module_& m) {
              "weights"_a.none())
         .def("weights", &Mixer::weights, "forecasts"_a)
         .def(
-            "layer", [](Mixer& t, const std::string& name) { return t.rule(t.layer(name)); }, "name"_a)
+            "layer", [](Mixer& t, const std::string& name) { return t.fields_of_layer(t.layer(name)); }, "name"_a)
         .def("numbers", &Mixer::numbers, "All sums that bounds are computed from, in one array.")
         .def("fields", &Mixer::fields)
         .def("restore", &Mixer::restore, "fields"_a)

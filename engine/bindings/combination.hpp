@@ -12,17 +12,24 @@
 
 namespace hn {
 
-/// Of quantiles `levels` says which; they must outlive it.
-inline Combination combination_of(Mixing kind, i64 n, const Price& price, double low, double high,
-                                  const std::vector<double>& levels) {
+/// Rule of a combination: how weights are made, the loss with its range, and the quantile levels, if any.
+struct MixRule {
+    Mixing kind;
+    Price price;
+    double low, high;
+    std::vector<double> levels;
+};
+
+/// The rule must outlive the combination, which points to its levels.
+inline Combination combination_of(const MixRule& rule, i64 n) {
     require(n >= 1 && n <= (i64(1) << 24), "the number of columns must be between 1 and 2^24");
     Combination c;
-    c.kind = kind;
+    c.kind = rule.kind;
     c.n = n;
     c.places = in_fours(n);
-    c.price = price;
-    c.levels = i64(levels.size());
-    c.level = levels.data();
+    c.price = rule.price;
+    c.levels = i64(rule.levels.size());
+    c.level = rule.levels.data();
     require(c.levels <= 10000 && n * c.depth() <= (i64(1) << 24),
             "the number of columns times levels must be at most 2^24, with at most 10000 levels");
     Setup& s = c.setup;
@@ -31,8 +38,8 @@ inline Combination combination_of(Mixing kind, i64 n, const Price& price, double
     s.memory = Memory::adahedge;
     s.path = Path::called;
     s.n = n;
-    s.low = low;
-    s.high = high;
+    s.low = rule.low;
+    s.high = rule.high;
     s.parameter[0] = n > 1 ? 1.0 / std::log(double(n)) : 0.0;
     return c;
 }

@@ -15,14 +15,22 @@ struct PanelTotals {
     double settled, mixture, mean_loss, bound_b, bound_quick, bound_own, bound_mean, gap, grown;
 };
 
-/// Tables of all series, and where each begins.
-struct PanelJob {
-    const Combination* like;
-    const double *prior, *forecasts, *targets;
-    i64 priors;  // one for all series, or one each
-    const i64 *known, *starts;
-    double *mixed, *weights, *final_weights, *losses, *beside, *awake, *bounds;
-    PanelTotals* totals;
+/// Rows of all series: a target is settled before row `known` of the whole table is answered.
+struct PanelTable {
+    Table2<double> forecasts;
+    In<double> targets;
+    In<i64> known, starts;
+    std::optional<Table2<double>> prior;  // one row for all series, or one per series
+
+    const double* prior_of(i64 series) const {
+        return prior ? prior->data() + (prior->shape(0) > 1 ? series * i64(prior->shape(1)) : 0) : nullptr;
+    }
+};
+
+/// Arrays that a combined panel is written to: answers per row, the rest per series.
+struct PanelResults {
+    Out<double> mixed;
+    OutTable2<double> weights, losses, beside, awake, bounds, totals;
 };
 
 /// One worker's room, used for one series after the other.
@@ -40,15 +48,15 @@ struct Worker {
 
     /// Rows of [begin, end): a target is settled before the row `known` (of the whole table) is answered, those that are
     /// known at the same time in the order of their rows. Returns the row in trouble, or -1.
-    i64 play(const PanelJob& job, i64 which, Happened& happened) {
-        const i64 begin = job.starts[which], end = job.starts[which + 1], rows = end - begin, n = c.n,
-                  depth = c.depth();
+    i64 play(const PanelTable& table, const PanelResults& results, i64 which, Happened& happened) {
+        const i64* known = table.known.data();
+        const i64 begin = table.starts.data()[which], end = table.starts.data()[which + 1];
+        const i64 rows = end - begin, depth = c.depth();
         const i64 width = OpenRow::width(c.places, c.levels);
-        combinations().begin(c, room.at(0),
-                             job.prior ? job.prior + (job.priors > 1 ? which * n : 0) : nullptr);
+        combinations().begin(c, room.at(0), table.prior_of(which));
         counts.assign(std::size_t(rows) + 2, 0);
         order.assign(std::size_t(rows), 0);
-        const auto due = [&](i64 t) { return std::min(job.known[begin + t] - begin, rows); };
+        const auto due = [&](i64 t) { return std::min(known[begin + t] - begin, rows); };
         for (i64 t = 0; t < rows; ++t) ++counts[std::size_t(due(t)) + 1];
         for (i64 t = 0; t <= rows; ++t) counts[std::size_t(t) + 1] += counts[std::size_t(t)];
         for (i64 t = 0; t < rows; ++t) order[std::size_t(counts[std::size_t(due(t))]++)] = t;
@@ -64,36 +72,35 @@ struct Worker {
         for (i64 t = 0; t <= rows; ++t) {
             for (; next < rows && due(order[std::size_t(next)]) <= t; ++next) {
                 const i64 row = order[std::size_t(next)];
-                const double y = job.targets[begin + row];
+                const double y = table.targets.data()[begin + row];
                 if (y != y) continue;
                 happened = combinations().settle(c, ticket(row), y);
                 if (happened.trouble != Trouble::none) return begin + row;
             }
             if (t == rows) break;
             const i64 at = begin + t;
-            if (!combinations().answer(c, job.forecasts + at * c.cells(), ticket(t),
-                                       job.weights ? job.weights + at * n : nullptr)) {
+            if (!combinations().answer(c, table.forecasts.data() + at * c.cells(), ticket(t), nullptr)) {
                 happened.trouble = Trouble::asleep;
                 return at;
             }
             const double* told = OpenRow{ticket(t), c.places, c.levels}.answers();
-            for (i64 q = 0; q < depth; ++q) job.mixed[at * depth + q] = told[q];
+            for (i64 q = 0; q < depth; ++q) results.mixed.data()[at * depth + q] = told[q];
         }
-        finish(job, which);
+        finish(results, which);
         return -1;
     }
 
-    void finish(const PanelJob& job, i64 which) {
+    void finish(const PanelResults& results, i64 which) {
         const i64 n = c.n;
         for (i64 i = 0; i < n; ++i) {
-            job.losses[which * n + i] = c.tally.losses[i];
-            job.beside[which * n + i] = c.tally.beside[i];
-            job.awake[which * n + i] = c.tally.awake[i];
+            results.losses.data()[which * n + i] = c.tally.losses[i];
+            results.beside.data()[which * n + i] = c.tally.beside[i];
+            results.awake.data()[which * n + i] = c.tally.awake[i];
         }
         double top[members] = {0.0, 0.0, 0.0, 0.0};
         if (c.kind == Mixing::two_layers) combinations().bounds(c.top, top);
-        if (has_rule_b(c.kind)) combinations().bounds(c.b, job.bounds + which * n);
-        job.totals[which] = {c.tally.settled, c.tally.mixture,
+        if (has_rule_b(c.kind)) combinations().bounds(c.b, results.bounds.data() + which * n);
+        reinterpret_cast<PanelTotals*>(results.totals.data())[which] = {c.tally.settled, c.tally.mixture,
                              c.mean_loss,     top[0],
                              top[1],          top[2],
                              top[3],          reinterpret_cast<const AdaHedgeSums*>(c.own.memory)->gap,
@@ -101,64 +108,44 @@ struct Worker {
         // The weights that a row in which everybody is awake would have; forecasts do not matter but for the median.
         std::vector<double> even(std::size_t(c.cells()), 0.0),
             scratch(std::size_t(OpenRow::width(c.places, c.levels)), 0.0);
-        combinations().answer(c, even.data(), scratch.data(), job.final_weights + which * n);
+        combinations().answer(c, even.data(), scratch.data(), results.weights.data() + which * n);
     }
 };
 
-/// (row in trouble or -1, trouble, column).
-nb::tuple panel(Mixing kind, const Price& price, double low, double high, std::optional<Table2<double>> prior,
-                std::optional<In<double>> levels, Table2<double> forecasts, In<double> targets, In<i64> known,
-                In<i64> starts, Out<double> mixed, std::optional<OutTable2<double>> weights,
-                OutTable2<double> final_weights, OutTable2<double> losses, OutTable2<double> beside,
-                OutTable2<double> awake, OutTable2<double> bounds, OutTable2<double> totals, i64 first,
+/// (first bad row or -1, error, column).
+nb::tuple panel(const MixRule& rule, const PanelTable& table, const PanelResults& results, i64 first,
                 i64 last) {
-    const std::vector<double> grid = levels_of(levels);
-    const i64 rows = i64(targets.size()), n = i64(losses.shape(1)), series = i64(starts.size()) - 1;
-    const Combination like = combination_of(kind, n, price, low, high, grid);
-    require(i64(forecasts.shape(1)) == like.cells(), "forecasts must have one entry per column");
-    require(i64(forecasts.shape(0)) == rows && i64(known.size()) == rows &&
-                i64(mixed.size()) == rows * like.depth(),
+    const i64 rows = i64(table.targets.size()), n = i64(results.losses.shape(1)),
+              series = i64(table.starts.size()) - 1;
+    const i64 *known = table.known.data(), *starts = table.starts.data();
+    const Combination like = combination_of(rule, n);
+    require(i64(table.forecasts.shape(1)) == like.cells(), "forecasts must have one entry per column");
+    require(i64(table.forecasts.shape(0)) == rows && i64(table.known.size()) == rows &&
+                i64(results.mixed.size()) == rows * like.depth(),
             "mixed must have one entry per row and level");
-    require(series >= 0 && starts.data()[0] == 0 && starts.data()[series] == rows,
+    require(series >= 0 && starts[0] == 0 && starts[series] == rows,
             "starts must begin at 0 and end at the number of rows");
-    for (i64 s = 0; s < series; ++s) require(starts.data()[s] <= starts.data()[s + 1], "starts must ascend");
-    for (i64 s = 0; s < series; ++s) {
-        for (i64 t = starts.data()[s]; t < starts.data()[s + 1]; ++t)
-            require(known.data()[t] > t, "known must be greater than the row itself");
-    }
-    require(!weights || (i64(weights->shape(0)) == rows && i64(weights->shape(1)) == n),
-            "weights must have one row per row of forecasts");
-    for (const auto* out : {&final_weights, &losses, &beside, &awake, &bounds})
+    for (i64 s = 0; s < series; ++s) require(starts[s] <= starts[s + 1], "starts must ascend");
+    for (i64 t = 0; t < rows; ++t) require(known[t] > t, "known must be greater than the row itself");
+    for (const auto* out :
+         {&results.weights, &results.losses, &results.beside, &results.awake, &results.bounds})
         require(i64(out->shape(0)) == series && i64(out->shape(1)) == n,
                 "arrays of series must have one row per series and one entry per column");
-    require(i64(totals.shape(0)) == series && totals.shape(1) == sizeof(PanelTotals) / sizeof(double),
+    require(i64(results.totals.shape(0)) == series &&
+                results.totals.shape(1) == sizeof(PanelTotals) / sizeof(double),
             "totals must have one row per series");
     require(0 <= first && first <= last && last <= series, "first and last must be series of the table");
-    const i64 priors = prior ? i64(prior->shape(0)) : 0;
-    require(!prior || ((priors == 1 || priors == series) && i64(prior->shape(1)) == n),
+    const i64 priors = table.prior ? i64(table.prior->shape(0)) : 0;
+    require(!table.prior || ((priors == 1 || priors == series) && i64(table.prior->shape(1)) == n),
             "prior must have one number per column");
-    for (i64 s = 0; s < priors; ++s) check_prior(prior->data() + s * n, n);
-    const PanelJob job{&like,
-                       prior ? prior->data() : nullptr,
-                       forecasts.data(),
-                       targets.data(),
-                       priors,
-                       known.data(),
-                       starts.data(),
-                       mixed.data(),
-                       weights ? weights->data() : nullptr,
-                       final_weights.data(),
-                       losses.data(),
-                       beside.data(),
-                       awake.data(),
-                       bounds.data(),
-                       reinterpret_cast<PanelTotals*>(totals.data())};
+    for (i64 s = 0; s < priors; ++s) check_prior(table.prior->data() + s * n, n);
     i64 troubled = -1;
     Happened happened;
     {
         nb::gil_scoped_release released;
         Worker worker(like);
-        for (i64 s = first; s < last && troubled < 0; ++s) troubled = worker.play(job, s, happened);
+        for (i64 s = first; s < last && troubled < 0; ++s)
+            troubled = worker.play(table, results, s, happened);
     }
     return nb::make_tuple(troubled, happened.trouble, happened.expert);
 }
@@ -166,9 +153,24 @@ nb::tuple panel(Mixing kind, const Price& price, double low, double high, std::o
 }  // namespace
 
 void bind_panel(nb::module_& m) {
-    m.def("panel", &panel, "kind"_a, "price"_a, "low"_a, "high"_a, "prior"_a.none(), "levels"_a.none(),
-          "forecasts"_a, "targets"_a, "known"_a, "starts"_a, "mixed"_a, "weights"_a.none(), "final_weights"_a,
-          "losses"_a, "beside"_a, "awake"_a, "bounds"_a, "totals"_a, "first"_a, "last"_a,
+    nb::class_<PanelTable>(m, "PanelTable", "Rows of all series, one series after the other.")
+        .def(
+            "__init__",
+            [](PanelTable* made, Table2<double> forecasts, In<double> targets, In<i64> known, In<i64> starts,
+               std::optional<Table2<double>> prior) {
+                new (made) PanelTable{forecasts, targets, known, starts, prior};
+            },
+            "forecasts"_a, "targets"_a, "known"_a, "starts"_a, "prior"_a.none() = nb::none());
+    nb::class_<PanelResults>(m, "PanelResults", "Arrays that a combined panel is written to.")
+        .def(
+            "__init__",
+            [](PanelResults* made, Out<double> mixed, OutTable2<double> weights, OutTable2<double> losses,
+               OutTable2<double> beside, OutTable2<double> awake, OutTable2<double> bounds,
+               OutTable2<double> totals) {
+                new (made) PanelResults{mixed, weights, losses, beside, awake, bounds, totals};
+            },
+            nb::kw_only(), "mixed"_a, "weights"_a, "losses"_a, "beside"_a, "awake"_a, "bounds"_a, "totals"_a);
+    m.def("panel", &panel, "rule"_a, "table"_a, "results"_a, "first"_a, "last"_a,
           "Combine the series first..last-1 separately. Returns (first bad row or -1, error, column).");
 }
 

@@ -13,9 +13,10 @@
 namespace hn {
 namespace {
 
-/// Sums over the settled rows of a table, with their arrays.
+/// Sums over the settled rows of a table, with their arrays, and the loss of the mean of the columns.
 struct Tallied {
     Tally sums;
+    double mean_loss = 0.0;
     std::vector<double> arrays;
     i64 n;
 
@@ -41,9 +42,9 @@ struct Tallied {
 /// What is noted of a learner at play at a point of the curves: the tally, the loss of the mean, own loss, the largest delay,
 /// the sums of AdaHedge (0 of others), and L.
 i64 note_places(const Tallied& tally) { return tally.places() + 8 + tally.n; }
-void note(const AtPlay& at, const Tallied& tally, double mean_loss, double delay, double* out) {
+void note(const AtPlay& at, const Tallied& tally, double delay, double* out) {
     out = tally.write(out);
-    *out++ = mean_loss;
+    *out++ = tally.mean_loss;
     *out++ = at.run.own;
     *out++ = delay;
     AdaHedgeSums sums{};
@@ -56,23 +57,46 @@ Price priced(PointLoss kind, double parameter, double cap) { return {kind, param
 
 using Column = nb::ndarray<const double, nb::ndim<1>, nb::device::cpu>;
 
+/// Rows of forecasts, and the arrays for their answers: weights, mixtures and the experts drawn.
+struct TableRows {
+    Table2<double> forecasts;
+    OutTable2<double> weights;
+    Out<double> mixed;
+    Out<i64> played;
+};
+
+/// Rows that were answered before, with the number of rows settled at their answers.
+struct PendingRows {
+    Table2<double> forecasts, weights;
+    In<double> mixed, seen;
+};
+
+/// Answers and settlements in order, with the targets settled. `seen`: rows settled before each answer; a record is made
+/// after each number of events in `points`.
+struct TableEvents {
+    In<i64> order;
+    In<double> told;
+    In<i64> points;
+    Out<double> seen;
+    PendingRows pending;
+};
+
 /// A job with its scratch.
 struct Rows {
     std::vector<double> numbers;
     std::unique_ptr<bool[]> awake;
     CombineJob job;
 
-    Rows(AtPlay& at, Tallied& tally, const Price& price, Table2<double> forecasts, const double* targets,
-         std::size_t count, OutTable2<double> weights, Out<double> mixed, Out<i64> played)
+    Rows(AtPlay& at, Tallied& tally, const Price& price, const TableRows& table, const double* targets)
         : numbers(std::size_t(2 * at.setup.n), 0.0), awake(new bool[std::size_t(at.setup.n)]()),
           job{&at,
               price,
-              forecasts.data(),
+              table.forecasts.data(),
               targets,
-              i64(count),
-              weights.data(),
-              mixed.data(),
-              played.data(),
+              i64(table.forecasts.shape(0)),
+              table.weights.data(),
+              table.mixed.data(),
+              table.played.data(),
               &tally.sums,
               numbers.data(),
               numbers.data() + at.setup.n,
@@ -80,19 +104,18 @@ struct Rows {
         const i64 n = at.setup.n;
         require(at.setup.setting == Setting::experts,
                 "forecasts must be combined by a learner with full information");
-        require(tally.n == n && i64(forecasts.shape(0)) == job.rows && i64(forecasts.shape(1)) == n,
+        require(tally.n == n && i64(table.forecasts.shape(1)) == n,
                 "forecasts must have one column per expert");
-        require(i64(weights.shape(0)) == job.rows && i64(weights.shape(1)) == n,
+        require(i64(table.weights.shape(0)) == job.rows && i64(table.weights.shape(1)) == n,
                 "weights must have one row per row of forecasts and one column per expert");
-        require(i64(mixed.size()) == job.rows && i64(played.size()) == job.rows,
+        require(i64(table.mixed.size()) == job.rows && i64(table.played.size()) == job.rows,
                 "mixed and played must have one entry per row");
     }
 };
 
 /// Stretches between the points of the curves, and a note at the end of each: `go(from, to)` says how many it did.
 template <class Go, class Delay>
-i64 stretches(Rows& rows, const Tallied& tally, In<i64> points, i64 count, double& mean_loss, double* notes,
-              Go go, Delay delay) {
+i64 stretches(Rows& rows, Tallied& tally, In<i64> points, i64 count, double* notes, Go go, Delay delay) {
     nb::gil_scoped_release free;
     CombineJob& job = rows.job;
     i64 done = 0;
@@ -100,9 +123,9 @@ i64 stretches(Rows& rows, const Tallied& tally, In<i64> points, i64 count, doubl
         const i64 stop = k < points.size() ? points.data()[k] : count;
         job.mean_loss = 0.0;
         done += go(done, stop);
-        mean_loss += job.mean_loss;
+        tally.mean_loss += job.mean_loss;
         if (done < stop) break;
-        if (k < points.size()) note(*job.at, tally, mean_loss, delay(), notes + i64(k) * note_places(tally));
+        if (k < points.size()) note(*job.at, tally, delay(), notes + i64(k) * note_places(tally));
     }
     return done;
 }
@@ -112,50 +135,49 @@ void require_points(In<i64> points, i64 count) {
                 "points must ascend between 1 and the number of rows");
 }
 
-/// (rows done, trouble, expert, the loss of the mean, a note after each of the points: rows done). `mean_loss`: so far.
-nb::object combine_rows(nb::handle player, Tallied& tally, const Price& price, Table2<double> forecasts,
-                        In<double> targets, OutTable2<double> weights, Out<double> mixed, Out<i64> played,
-                        double mean_loss, In<i64> points) {
+/// Returns (rows done, error, expert, one record per number of rows in `points`).
+nb::object combine_rows(nb::handle player, Tallied& tally, const Price& price, const TableRows& table,
+                        In<double> targets, In<i64> points) {
     const Busy here = alone(player);
-    Rows rows(at_play(player), tally, price, forecasts, targets.data(), targets.size(), weights, mixed,
-              played);
+    require(targets.size() == table.forecasts.shape(0), "forecasts must have one row per target");
+    Rows rows(at_play(player), tally, price, table, targets.data());
     CombineJob& job = rows.job;
     const i64 count = job.rows, n = tally.n;
     require_points(points, count);
     Fresh<double> notes(points.size(), std::size_t(note_places(tally)));
     const double before = tally.sums.settled, delay = double(largest_delay(player));
     const i64 done = stretches(
-        rows, tally, points, count, mean_loss, notes.data,
+        rows, tally, points, count, notes.data,
         [&](i64 from, i64 to) {
-            job.forecasts = forecasts.data() + from * n;
+            job.forecasts = table.forecasts.data() + from * n;
             job.targets = targets.data() + from;
             job.rows = to - from;
-            job.weights = weights.data() + from * n;
-            job.mixed = mixed.data() + from;
-            job.played = played.data() + from;
+            job.weights = table.weights.data() + from * n;
+            job.mixed = table.mixed.data() + from;
+            job.played = table.played.data() + from;
             return combine().rows(job);
         },
         [&] { return delay; });
     count_rounds(player, i64(tally.sums.settled - before));
     if (job.trouble == Trouble::failed) raise_if_foreign(player);
-    return nb::make_tuple(done, job.trouble, job.expert, mean_loss, notes.give());
+    return nb::make_tuple(done, job.trouble, job.expert, notes.give());
 }
 
-/// (events done, trouble, expert, the largest delay, the loss of the mean, notes), as `combine_rows`; points: events done.
-nb::object combine_events(nb::handle player, Tallied& tally, const Price& price, Table2<double> forecasts,
-                          In<i64> order, In<double> told, OutTable2<double> weights, Out<double> mixed,
-                          Out<i64> played, Out<double> seen, Table2<double> old_forecasts,
-                          Table2<double> old_weights, In<double> old_mixed, In<double> old_seen,
-                          double mean_loss, In<i64> points) {
-    const std::size_t count = forecasts.shape(0), old = old_forecasts.shape(0);
+/// Returns (events done, error, expert, largest delay, records), as `combine_rows`.
+nb::object combine_events(nb::handle player, Tallied& tally, const Price& price, const TableRows& table,
+                          const TableEvents& given) {
+    const PendingRows& pending = given.pending;
+    const In<i64>&order = given.order, &points = given.points;
+    const std::size_t count = table.forecasts.shape(0), old = pending.forecasts.shape(0);
     const Busy here = alone(player);
     const std::vector<double> nothing(count, std::numeric_limits<double>::quiet_NaN());
-    Rows rows(at_play(player), tally, price, forecasts, nothing.data(), count, weights, mixed, played);
-    require(seen.size() == count && told.size() == order.size(),
+    Rows rows(at_play(player), tally, price, table, nothing.data());
+    require(given.seen.size() == count && given.told.size() == order.size(),
             "seen must have one entry per row, and told one per event");
-    require(i64(old_forecasts.shape(1)) == tally.n && old_weights.shape(0) == old &&
-                i64(old_weights.shape(1)) == tally.n && old_mixed.size() == old && old_seen.size() == old,
-            "old_forecasts, old_weights, old_mixed and old_seen must have one entry per pending row");
+    require(i64(pending.forecasts.shape(1)) == tally.n && pending.weights.shape(0) == old &&
+                i64(pending.weights.shape(1)) == tally.n && pending.mixed.size() == old &&
+                pending.seen.size() == old,
+            "forecasts, weights, mixed and seen of pending rows must have one entry per row");
     std::vector<bool> open(count + old, false);
     for (std::size_t k = count; k < count + old; ++k) open[k] = true;
     for (std::size_t k = 0; k < order.size(); ++k) {
@@ -164,25 +186,30 @@ nb::object combine_events(nb::handle player, Tallied& tally, const Price& price,
                 "order must answer every row once and then settle it at most once");
         open[std::size_t(slot)] = e >= 0;
     }
-    CombineEvents events{&rows.job,          order.data(),     told.data(),
-                         i64(order.size()),  seen.data(),      old_forecasts.data(),
-                         old_weights.data(), old_mixed.data(), old_seen.data()};
+    CombineEvents events{&rows.job,
+                         order.data(),
+                         given.told.data(),
+                         i64(order.size()),
+                         given.seen.data(),
+                         pending.forecasts.data(),
+                         pending.weights.data(),
+                         pending.mixed.data(),
+                         pending.seen.data()};
     require_points(points, i64(order.size()));
     Fresh<double> notes(points.size(), std::size_t(note_places(tally)));
     const double before = tally.sums.settled, delay = double(largest_delay(player));
     const i64 done = stretches(
-        rows, tally, points, i64(order.size()), mean_loss, notes.data,
+        rows, tally, points, i64(order.size()), notes.data,
         [&](i64 from, i64 to) {
             events.order = order.data() + from;
-            events.told = told.data() + from;
+            events.told = given.told.data() + from;
             events.count = to - from;
             return combine().events(events);
         },
         [&] { return std::max(delay, events.largest_delay); });
     count_rounds(player, i64(tally.sums.settled - before), i64(events.largest_delay));
     if (rows.job.trouble == Trouble::failed) raise_if_foreign(player);
-    return nb::make_tuple(done, rows.job.trouble, rows.job.expert, i64(events.largest_delay), mean_loss,
-                          notes.give());
+    return nb::make_tuple(done, rows.job.trouble, rows.job.expert, i64(events.largest_delay), notes.give());
 }
 
 /// Columns, whatever their strides, side by side in `table` (rows, columns), from their row `first` on. A few rows at a
@@ -204,9 +231,18 @@ void side_by_side(nb::list columns, i64 first, OutTable2<double> table) {
         }
 }
 
-nb::object replay_rows(nb::handle player, In<i64> actions, In<double> losses, In<double> propensities,
-                       nb::object advice, double floor, Out<u64> coins, OutTable2<double> model,
+/// Rows of a log of decisions: actions taken, their losses and propensities, advice, and the smallest propensity.
+struct LoggedRows {
+    In<i64> actions;
+    In<double> losses, propensities;
+    nb::object advice;
+    double floor;
+};
+
+nb::object replay_rows(nb::handle player, const LoggedRows& log, Out<u64> coins, OutTable2<double> model,
                        Out<double> sums) {
+    const In<i64>& actions = log.actions;
+    const In<double>&losses = log.losses, &propensities = log.propensities;
     const Busy here = alone(player);
     AtPlay& at = at_play(player);
     const i64 rows = i64(actions.size()), k = at.setup.actions;
@@ -225,7 +261,7 @@ nb::object replay_rows(nb::handle player, In<i64> actions, In<double> losses, In
                   propensities.data(),
                   nullptr,
                   rows,
-                  floor,
+                  log.floor,
                   nullptr,
                   model.data(),
                   model.data() + k,
@@ -233,7 +269,7 @@ nb::object replay_rows(nb::handle player, In<i64> actions, In<double> losses, In
                   reinterpret_cast<ReplaySums*>(sums.data())};
     Table2<i64> heard;
     if (at.setup.setting == Setting::expert_bandit) {
-        heard = nb::cast<Table2<i64>>(advice);
+        heard = nb::cast<Table2<i64>>(log.advice);
         require(i64(heard.shape(0)) == rows && i64(heard.shape(1)) == at.setup.n,
                 "advice must have one action per row and expert");
         for (std::size_t i = 0; i < heard.size(); ++i)
@@ -323,6 +359,7 @@ void bind_tables(nb::module_& m) {
             "mixture", [](Tallied& t) { return t.sums.mixture; }, "Cumulative loss of the mixture.")
         .def_prop_ro(
             "expected", [](Tallied& t) { return t.sums.expected; }, "Sum of <p, l>.")
+        .def_rw("mean_loss", &Tallied::mean_loss, "Cumulative loss of the mean of the columns.")
         .def_prop_ro(
             "settled", [](Tallied& t) { return i64(t.sums.settled); }, "Number of rows with a target.")
         .def_prop_ro(
@@ -360,23 +397,39 @@ void bind_tables(nb::module_& m) {
             },
             "losses"_a, "mixture"_a, "expected"_a,
             "Add a row: losses (NaN marks a missing forecast), the loss of the mixture, and <p, l>.");
-    m.def("combine_rows", &combine_rows, "player"_a, "tally"_a, "price"_a, "forecasts"_a, "targets"_a,
-          "weights"_a, "mixed"_a, "played"_a, "mean_loss"_a, "points"_a);
+    nb::class_<TableRows>(m, "TableRows", "Rows of forecasts, and the arrays for their answers.")
+        .def(
+            "__init__",
+            [](TableRows* made, Table2<double> forecasts, OutTable2<double> weights, Out<double> mixed,
+               Out<i64> played) { new (made) TableRows{forecasts, weights, mixed, played}; },
+            "forecasts"_a, "weights"_a, "mixed"_a, "played"_a);
+    nb::class_<PendingRows>(m, "PendingRows", "Rows that were answered before.")
+        .def(
+            "__init__",
+            [](PendingRows* made, Table2<double> forecasts, Table2<double> weights, In<double> mixed,
+               In<double> seen) { new (made) PendingRows{forecasts, weights, mixed, seen}; },
+            "forecasts"_a, "weights"_a, "mixed"_a, "seen"_a);
+    nb::class_<TableEvents>(m, "TableEvents", "Answers and settlements in order, with the targets settled.")
+        .def(
+            "__init__",
+            [](TableEvents* made, In<i64> order, In<double> told, In<i64> points, Out<double> seen,
+               const PendingRows& pending) { new (made) TableEvents{order, told, points, seen, pending}; },
+            "order"_a, "told"_a, "points"_a, "seen"_a, "pending"_a);
+    m.def("combine_rows", &combine_rows, "player"_a, "tally"_a, "price"_a, "table"_a, "targets"_a,
+          "points"_a);
     m.def(
         "combine_note",
-        [](nb::handle player, Tallied& tally, double mean_loss) {
+        [](nb::handle player, Tallied& tally) {
             const AtPlay& at = at_play(player);
             require(at.setup.n == tally.n, "the tally and the player must have the same number of experts");
             Fresh<double> out{std::size_t(note_places(tally))};
-            note(at, tally, mean_loss, double(largest_delay(player)), out.data);
+            note(at, tally, double(largest_delay(player)), out.data);
             return out.give();
         },
-        "player"_a, "tally"_a, "mean_loss"_a,
+        "player"_a, "tally"_a,
         "Sums at this row: the tally, losses of the mean and of the learner, delay, five sums of AdaHedge, "
         "and L.");
-    m.def("combine_events", &combine_events, "player"_a, "tally"_a, "price"_a, "forecasts"_a, "order"_a,
-          "told"_a, "weights"_a, "mixed"_a, "played"_a, "seen"_a, "old_forecasts"_a, "old_weights"_a,
-          "old_mixed"_a, "old_seen"_a, "mean_loss"_a, "points"_a,
+    m.def("combine_events", &combine_events, "player"_a, "tally"_a, "price"_a, "table"_a, "events"_a,
           "Process events in order: e >= 0 answers row e, e < 0 settles row ~e, or an earlier pending row.");
     m.def("side_by_side", &side_by_side, "columns"_a, "first"_a, "table"_a,
           "Copy rows of columns, from row `first` on, into a table.");
@@ -402,8 +455,15 @@ void bind_tables(nb::module_& m) {
         },
         "price"_a, "forecasts"_a, "targets"_a, "q"_a,
         "Return sum_t loss(<q, f_t>, y_t) and its gradient in q.");
-    m.def("replay_rows", &replay_rows, "player"_a, "actions"_a, "losses"_a, "propensities"_a,
-          "advice"_a.none(), "floor"_a, "coins"_a, "model"_a, "sums"_a);
+    nb::class_<LoggedRows>(m, "LoggedRows", "Rows of a log of decisions, with the smallest propensity.")
+        .def(
+            "__init__",
+            [](LoggedRows* made, In<i64> actions, In<double> losses, In<double> propensities,
+               nb::object advice, double floor) {
+                new (made) LoggedRows{actions, losses, propensities, std::move(advice), floor};
+            },
+            "actions"_a, "losses"_a, "propensities"_a, "advice"_a.none(), "floor"_a);
+    m.def("replay_rows", &replay_rows, "player"_a, "rows"_a, "coins"_a, "model"_a, "sums"_a);
     nb::class_<MygaMixture>(m, "Myga", "Cumulative losses of MYGA's experts and thresholds.")
         .def(nb::init<i64, i64, i64, double, double, double>(), "actions"_a, "experts"_a, "thresholds"_a,
              "eta"_a, "gamma"_a, "step"_a)

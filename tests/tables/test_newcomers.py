@@ -24,7 +24,8 @@ FIRST, N, NOISE = 500, 6, 0.5
 
 
 def mixer(n, loss="absolute", kind="rule_b", prior=None):
-    return _engine.Mixer(getattr(_engine.Mixing, kind), n, point_loss(loss).price(), -1e150, 1e150, prior)
+    rule = _engine.MixRule(getattr(_engine.Mixing, kind), point_loss(loss).price(), -1e150, 1e150)
+    return _engine.Mixer(rule, n, prior)
 
 
 def with_newcomer(seed, rows=FIRST + 2, off=0.0, exact=False):

@@ -17,7 +17,8 @@ KINDS = [name for name in _engine.Mixing.__members__ if name not in ("adahedge",
 
 
 def mixer(kind, n, loss="absolute", prior=None):
-    return _engine.Mixer(getattr(_engine.Mixing, kind), n, point_loss(loss).price(), -1e150, 1e150, prior)
+    rule = _engine.MixRule(getattr(_engine.Mixing, kind), point_loss(loss).price(), -1e150, 1e150)
+    return _engine.Mixer(rule, n, prior)
 
 
 def game(rng, rows, n, *, scale="plain", holes=0.0, loss="absolute", orders=12):

@@ -93,8 +93,26 @@ def command(
         texts=(action, *experts, *seen_in), numeric=numbers, complete=frozenset(complete) - {loss, smallest}
     )
     with opened(file, columns, delimiter) as table:
-        log = Log(experts, listed(actions), table.source, seen_in, wanted, gains, meaning, smallest)
-        read_log(watched(table), table.names, action, loss, propensity, experts, log, seen_in)
+        log = Log(
+            experts,
+            listed(actions),
+            table.source,
+            contexts=seen_in,
+            policies=wanted,
+            gains=gains,
+            missing=meaning,
+            smallest=smallest,
+        )
+        read_log(
+            watched(table),
+            table.names,
+            action,
+            loss=loss,
+            propensity=propensity,
+            advice=experts,
+            log=log,
+            contexts=seen_in,
+        )
     try:
         range_ = parse_range(span)
         chosen = for_decisions(list(learners), len(log.labels), len(log.experts), range_, gains, len(log))

@@ -160,8 +160,12 @@ def command(
         raise ValueError(f"--wait and --default must be given together; got --wait {wait} and --default {default}")
     bulk = tuple(name.strip() for name in ofrep_bulk.split(",")) if ofrep_bulk else ()
     expiry = None if wait is None else _seconds(wait)
-    settings = Settings(store, host, port, access, limits, learners, as_json, place, of, patience, kept, max_keys)
-    run(settings._replace(wait=expiry, default=default, remember=remember * 86400.0, ofrep_bulk=bulk))
+    run(
+        Settings(
+            store, host, port, access, limits, learners, as_json=as_json, shard=place, shards=of, patience=patience,
+            keep=kept, max_keys=max_keys, wait=expiry, default=default, remember=remember * 86400.0, ofrep_bulk=bulk,
+        )
+    )  # fmt: skip
 
 
 #: Seconds per unit of a time.

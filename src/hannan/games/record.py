@@ -492,7 +492,7 @@ def regret_chart(records: Sequence[Any], log: bool = False, level: float = 0.95)
                     "record:N", scale=known, title="learner", legend=alt.Legend(labelLimit=500, symbolOpacity=1.0)
                 )
             }
-        layers += _curve(alt, record, name, scale, shade, log, level)
+        layers += _curve(alt, record, name, scale, shade=shade, log=log, level=level)
         if _drawn(record, log, top):
             layers += _bound(alt, record, scale, colour if len(records) > 1 else "gray")
     runs = {record.runs for record in records}

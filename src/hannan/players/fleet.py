@@ -78,13 +78,13 @@ class Moves:
             raise IndexError(f"moves must be indexed by a slice, a mask or a list of integers; got {chosen!r}")
         key = [self.key[k] for k in places.tolist()] if isinstance(self.key, list) else self.key[places]
         return Moves(
-            self.fleet,
-            key,
-            self.round[places],
-            self.action[places],
-            self.probability[places],
-            self.ticket[places],
-            self.arms,
+            fleet=self.fleet,
+            key=key,
+            round=self.round[places],
+            action=self.action[places],
+            probability=self.probability[places],
+            ticket=self.ticket[places],
+            arms=self.arms,
         )
 
     def __iter__(self) -> Iterator[Move]:
@@ -448,7 +448,9 @@ class Fleet(_engine.Fleet, Incarnate):
             drawn = self._act_on_keys(plain, mask)
         tickets, rounds, actions, probabilities = drawn
         arms = getattr(self.learner, "arms", None) or ()
-        return Moves(self.id, plain, rounds, actions, probabilities, tickets, arms)
+        return Moves(
+            fleet=self.id, key=plain, round=rounds, action=actions, probability=probabilities, ticket=tickets, arms=arms
+        )
 
     def observe(self, moves: Any, values: Any = None, *, losses: Any = None, reward: Any = None) -> None:
         """Settle decisions atomically: either all of them, or none if a loss or a move is invalid.

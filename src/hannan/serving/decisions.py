@@ -82,7 +82,7 @@ def listed(signer: TicketSigner, stored: StoredLearner, drawn: Drawn) -> Decisio
 def as_json(signer: TicketSigner, stored: StoredLearner, drawn: Drawn) -> tuple[bytes, list[float]]:
     """Return (JSON of the decisions up to the probabilities, probabilities), without an object per ticket."""
     first, arms, tickets, p, keys = drawn
-    head = signer.answer(stored.stage, stored.arms.json, arms, first, tickets, p, keys or _NO_KEY)
+    head = signer.answer(stored.stage, stored.arms.json, arms, first=first, rounds=tickets, p=p, keys=keys or _NO_KEY)
     return head, p.tolist()
 
 
@@ -193,10 +193,10 @@ class DecisionQueue:
             contents.sequence,
             contents.time,
             self.lock,
-            self._take_snapshot,
-            snapshot_every,
-            self._tick,
-            remember,
+            take_snapshot=self._take_snapshot,
+            snapshot_every=snapshot_every,
+            tick=self._tick,
+            remember=remember,
         )
         self.journal.replayed, self.journal.snapshot_slots = replayed, contents.restored_from // journal.SLOT
         self.journal.listeners.append(self._clear_recent_ids)

@@ -173,7 +173,9 @@ def rows_of(
     for one in stages:
         drawn, ended = mine[one.number], told["learner"] == one.number
         smallest = draws[draws["learner"] == one.number]
-        found.append(_of_stage(one, keyed, act[drawn], when[drawn], told[ended], done[ended], smallest))
+        found.append(
+            _of_stage(one, keyed, act=act[drawn], when=when[drawn], told=told[ended], done=done[ended], draws=smallest)
+        )
     return {name: np.concatenate([columns[name] for columns in found]) for name in found[0]}
 
 

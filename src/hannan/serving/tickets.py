@@ -214,7 +214,9 @@ class TicketSigner:
         """Return the signed ticket of a slate."""
         arms, inclusion = np.array(slate.arms, dtype=np.int64), np.array(slate.inclusion, dtype=np.float64)
         head = self._head(stage, SLATE)
-        text: str = self._signer.slate(head, arms, inclusion, slate.probability, sequence, number, key)
+        text: str = self._signer.slate(
+            head, arms, inclusion, probability=slate.probability, sequence=sequence, round=number, key=key
+        )
         return text
 
     def tickets(self, stage: Stage, arms: Any, first: int, rounds: Any, p: Any, keys: Any = b"\0") -> list[str]:
@@ -224,7 +226,9 @@ class TicketSigner:
 
     def answer(self, stage: Stage, labels: list[bytes], arms: Any, first: int, rounds: Any, p: Any, keys: Any) -> bytes:
         """Return the same as the JSON of an answer, up to its probabilities; `labels` are the arms as JSON."""
-        text: bytes = self._signer.answer(self._head(stage), arms, first, rounds, p, keys, labels)
+        text: bytes = self._signer.answer(
+            self._head(stage), arms, first, rounds=rounds, probabilities=p, keys=keys, labels=labels
+        )
         return text
 
     def parse(self, text: Any) -> Ticket:

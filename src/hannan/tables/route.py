@@ -244,7 +244,7 @@ def compare(
         sees = "one loss" if learner.setup().setting == "bandit" else "every loss"
         routes.append(Route(name, sees, learner, record))
     order = sorted(routes, key=lambda route: (route.sees, route.regret))
-    return Routes(tuple(arms), rounds, sums, tuple(order), runs, seed, gains)
+    return Routes(arms=tuple(arms), rounds=rounds, losses=sums, routes=tuple(order), runs=runs, seed=seed, gains=gains)
 
 
 def _learner(name: str, n: int, loss_range: tuple[float, float], gains: bool, rounds: int) -> Learner:

@@ -182,10 +182,24 @@ def _cell(who: Entrant, where: Environment, record: Record, asked: Asked, gains:
         regret = pseudo
     bound, against, source, withheld = _bounds(record, at, best, gains)
     return Cell(
-        who.name, where.name, asked.n, record.rounds, record.runs, record.seed, at, regret, loss, bound, against,
-        source, withheld, record.seconds, exact, record.note,
-        where.kind != "adaptive" and where.answers is None,
-    )  # fmt: skip
+        learner=who.name,
+        environment=where.name,
+        n=asked.n,
+        rounds=record.rounds,
+        runs=record.runs,
+        seed=record.seed,
+        at=at,
+        regret=regret,
+        loss=loss,
+        bound=bound,
+        against=against,
+        source=source,
+        withheld=withheld,
+        seconds=record.seconds,
+        exact=exact,
+        note=record.note,
+        paired=where.kind != "adaptive" and where.answers is None,
+    )
 
 
 def _bounds(record: Record, at: Any, best: Array, gains: bool) -> tuple[Array, str, str, str]:

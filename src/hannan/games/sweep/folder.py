@@ -228,11 +228,24 @@ def cell_of(table: Any) -> Cell:
         return table.column(name).to_numpy()
 
     return Cell(
-        first["learner"], first["environment"], first["n"], first["rounds"], runs, first["seed"],
-        numbers("round")[:marks].copy(), numbers("regret").reshape(runs, marks), numbers("loss").reshape(runs, marks),
-        numbers("bound")[:marks].copy(), first["against"], first["source"], first["withheld"],
-        first["seconds"] * runs, None, first["note"], first["paired"],
-    )  # fmt: skip
+        learner=first["learner"],
+        environment=first["environment"],
+        n=first["n"],
+        rounds=first["rounds"],
+        runs=runs,
+        seed=first["seed"],
+        at=numbers("round")[:marks].copy(),
+        regret=numbers("regret").reshape(runs, marks),
+        loss=numbers("loss").reshape(runs, marks),
+        bound=numbers("bound")[:marks].copy(),
+        against=first["against"],
+        source=first["source"],
+        withheld=first["withheld"],
+        seconds=first["seconds"] * runs,
+        exact=None,
+        note=first["note"],
+        paired=first["paired"],
+    )
 
 
 def plain(tables: Iterable[Any], columns: Iterable[str]) -> Any:

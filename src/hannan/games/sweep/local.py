@@ -55,9 +55,9 @@ class Orders:
 def orders_of(plan: Plan) -> Orders:
     """Return the orders of a plan, with files by their content."""
     return Orders(
-        {name: who.given for name, who in plan.learners.items()},
-        {name: where.made_of for name, where in plan.environments.items()},
-        plan.runs, plan.seed, plan.share_streams, __version__, engine_digest(),
+        learners={name: who.given for name, who in plan.learners.items()},
+        environments={name: where.made_of for name, where in plan.environments.items()},
+        runs=plan.runs, seed=plan.seed, share_streams=plan.share_streams, version=__version__, engine=engine_digest(),
     )  # fmt: skip
 
 

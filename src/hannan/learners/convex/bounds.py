@@ -233,8 +233,15 @@ def _gaussian_terms(
         scale, stake = schedule.scale(1, 0.0), _need(learner) * rounds
         supposed = _best(learner, rounds, best)
         terms, epsilon = gaussian(
-            noise, shape, d, learner.lipschitz, scale, scale * learner.range_constant + bias, supposed, stake,
-        )  # fmt: skip
+            noise,
+            shape,
+            d,
+            lipschitz=learner.lipschitz,
+            sigma=scale,
+            range_cost=scale * learner.range_constant + bias,
+            best_loss=supposed,
+            stake=stake,
+        )
         source = f"{_THEOREM}: Gaussian noise, {shape} losses, epsilon = {figure(epsilon)}"
         proofs.append((terms, source, supposed))
     return _least(learner, proofs)

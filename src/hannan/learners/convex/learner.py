@@ -258,7 +258,15 @@ class Convex(Private, saving.Described):
             if self.horizon is None:
                 raise ValueError(f"Gaussian noise needs rounds, since it costs delta each; got {tuning!r}")
             best, stake = self.tuned_best(), self._stated() * self.horizon
-            sigma, _ = tuned.gaussian_tuning(noise, self.shape, d, self.lipschitz, self.range_constant, best, stake)
+            sigma, _ = tuned.gaussian_tuning(
+                noise,
+                self.shape,
+                d,
+                lipschitz=self.lipschitz,
+                range_constant=self.range_constant,
+                best_loss=best,
+                stake=stake,
+            )
             return Schedule.constant(sigma)
         raise ValueError(f"Gaussian noise must be tuned by Fixed, Horizon, BestLoss or Anytime; got {tuning!r}")
 
@@ -266,7 +274,15 @@ class Convex(Private, saving.Described):
         """The variance constants that are proved for losses of a shape (`hannan.learners.convex.bounds.variances`)."""
         domain = self.domain
         ball = isinstance(domain, Ball)
-        return tuned.variances(self.noise, shape, domain.d, domain.radius, ball, self.lipschitz, self.loss_bound)
+        return tuned.variances(
+            self.noise,
+            shape,
+            domain.d,
+            radius=domain.radius,
+            ball=ball,
+            lipschitz=self.lipschitz,
+            loss_bound=self.loss_bound,
+        )
 
     def _variance(self, shape: Shape | None = None) -> float:
         """The least of them, for the tuning."""

@@ -456,7 +456,15 @@ class PrivacyCurve(Result):
             f"{figure(first[0])} to {ceiling(last[1])} at {figure(last[0])}; dashed: without privacy."
         )
         title = "What privacy costs: the bound on the regret by epsilon"
-        return Picture(title, "epsilon over all rounds", "bound on the regret", tuple(layers), alt, True, True)
+        return Picture(
+            title,
+            "epsilon over all rounds",
+            "bound on the regret",
+            layers=tuple(layers),
+            alt=alt,
+            x_log=True,
+            y_log=True,
+        )
 
     def plot(self) -> Any:
         """Return an Altair chart of the bound by epsilon, on logarithmic axes.
@@ -484,7 +492,14 @@ def curve(learner: Any, rounds: int, delta: float | None, epsilons: Sequence[flo
     free = replace(learner, tuning=Horizon(rounds), guarantee="regret", accuracy=None, ridge=None)
     said = statement(private(learner, scales[0]), rounds, delta or None, None)
     return PrivacyCurve(
-        repr(learner), rounds, said.delta, tuple(asked), tuple(scales), tuple(bounds), _bound(free, rounds)[0], withheld
+        learner=repr(learner),
+        rounds=rounds,
+        delta=said.delta,
+        epsilons=tuple(asked),
+        scales=tuple(scales),
+        bounds=tuple(bounds),
+        free=_bound(free, rounds)[0],
+        withheld=withheld,
     )
 
 

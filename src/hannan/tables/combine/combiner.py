@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hannan import _engine, saving, validation
-from hannan.learners.adahedge import Rule
+from hannan.learners.adahedge import ANY, Rule
 from hannan.players.load import packed, unpacked
 from hannan.saving import fields
 from hannan.saving.formatting import ceiling, figure
@@ -434,9 +434,7 @@ class Combiner:
         table, answers, every = block.forecasts, (work.mixed, work.weights), slice(0, len(block.targets))
         if block.in_order(every):
             events = block.events(every)
-            done, trouble, column, moments = self.mixer.noted_events(
-                table, events.order, events.told, block.first, *answers, events.ends[due - 1], due - 1
-            )
+            done, trouble, column, moments = self.mixer.noted_events(table, events, block.first, *answers, due)
             self._check_event(_Stop(trouble, column, done), events, block, block.first)
         else:
             done, trouble, column, moments = self.mixer.noted(table, block.targets, *answers, due)
@@ -511,7 +509,8 @@ class Combiner:
             raise self.mixer.player._failed()
 
     def _why(self, trouble: Any, column: int, row: Array | None, target: float) -> str:
-        return refusal(trouble, column, self.models, self.loss, self.mixer, row, target)
+        span = getattr(self.mixer.rule, "loss_range", ANY)
+        return refusal(trouble, column, self.models, self.loss, span, row=row, target=target)
 
     # Files
 

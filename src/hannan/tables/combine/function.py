@@ -344,9 +344,14 @@ def combine(
     validation.count(seed, "seed", least=0)
     timing = Timing.of(time, target_time, issued, horizon, by is not None)
     task = Task(
-        None if experts is None else tuple(experts), Pricing(loss, cap, quantiles, per_quantile, crossing), timing,
-        learner, loss_range, prior, seed,
-    )  # fmt: skip
+        columns=None if experts is None else tuple(experts),
+        pricing=Pricing(loss, cap, quantiles, per_quantile, crossing),
+        timing=timing,
+        learner=learner,
+        loss_range=loss_range,
+        prior=prior,
+        seed=seed,
+    )
     if by is not None:
         from hannan.tables.combine.panels import panel_of
 
@@ -360,5 +365,12 @@ def combine(
     run.through(chunks, kept)
     told = kept.all
     return Combined(
-        tuple(run.models), told.rows - 1, told.times, told.forecast, told.played, told.weights, run, library_of(frame)
+        experts=tuple(run.models),
+        rows=told.rows - 1,
+        times=told.times,
+        forecast=told.forecast,
+        played=told.played,
+        weights=told.weights,
+        _run=run,
+        library=library_of(frame),
     )

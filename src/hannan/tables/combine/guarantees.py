@@ -40,7 +40,7 @@ NOT_CONVEX = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Promises:
     """Bounds on the excess loss of a combination, and the excess losses themselves.
 
@@ -50,12 +50,12 @@ class Promises:
     """
 
     source: str
-    columns: Array | None = field(hash=False)
+    columns: Array | None = field(hash=False, default=None)
     realised: Array = field(hash=False)
-    mean: float | None
+    mean: float | None = None
     mean_realised: float
-    base: float | None
-    parts: Array | None = field(hash=False)
+    base: float | None = None
+    parts: Array | None = field(hash=False, default=None)
     withheld: str = ""
     mean_withheld: str = ""
     combination_withheld: str = ""
@@ -89,7 +89,10 @@ class Promises:
 def withheld(why: str, sums: Any) -> Promises:
     """Return guarantees without bounds."""
     realised = sums.beside - sums.losses
-    return Promises("", None, realised, None, sums.mixture - sums.mean_loss, None, None, why, why, why)
+    ahead = sums.mixture - sums.mean_loss
+    return Promises(
+        source="", realised=realised, mean_realised=ahead, withheld=why, mean_withheld=why, combination_withheld=why
+    )
 
 
 def of_rule(name: str, sums: Any, convex: bool) -> Promises:
@@ -107,15 +110,19 @@ def of_rule(name: str, sums: Any, convex: bool) -> Promises:
         filled = REPLACED if sleepers else ""
         bounds = np.where(by_b, through, own)
         return Promises(
-            TWO_LAYERS, bounds, realised, rounded_up(float(top[3])), ahead, float(top[0]), parts, filled=filled
-        )
+            source=TWO_LAYERS, columns=bounds, realised=realised, mean=rounded_up(float(top[3])), mean_realised=ahead,
+            base=float(top[0]), parts=parts, filled=filled,
+        )  # fmt: skip
     alone = OWN_ROWS if sleepers else ""
     if name in ("b", "adahedge:slopes"):
         parts = sums.bounds if name == "b" else np.full(len(losses), 2.0 * sums.gap)
         asleep = "if forecasts are missing, the mean of the available ones has no fixed weights" if sleepers else ""
         mean = None if sleepers else rounded_up(float(parts.mean()))
         source = RULE_B if name == "b" else SLOPES
-        return Promises(source, parts, beside, mean, ahead, 0.0, parts, mean_withheld=asleep, filled=alone)
+        return Promises(
+            source=source, columns=parts, realised=beside, mean=mean, mean_realised=ahead, base=0.0, parts=parts,
+            mean_withheld=asleep, filled=alone,
+        )  # fmt: skip
     return withheld(f"no bound is proved for the rule {name}", sums)
 
 
@@ -165,7 +172,15 @@ class AdaHedgeSums(PlayerSums):
     def seen(self) -> Seen:
         """Return the terms of the bound at that time."""
         gap, variance, span, least, most = map(self._after, range(3, 8))
-        return Seen(int(self.settled), float(self.charged.min()), least, most, span, variance, gap)
+        return Seen(
+            rounds=int(self.settled),
+            best=float(self.charged.min()),
+            least=least,
+            most=most,
+            span=span,
+            variance=variance,
+            gap=gap,
+        )
 
 
 class Moment(NamedTuple):

@@ -76,7 +76,8 @@ def hindsight(loss: PointLoss, forecasts: Array, targets: Array) -> Hindsight:
     oracle, costs = best_combination(loss, forecasts, targets), []
     kept = list(oracle.experts)
     n = forecasts.shape[1] // loss.depth
-    median = _engine.Mixer(_engine.Mixing.median, n, loss.price(), -1.7e308, 1.7e308, None, grid_levels(loss))
+    rule = _engine.MixRule(_engine.Mixing.median, loss.price(), -1.7e308, 1.7e308, grid_levels(loss))
+    median = _engine.Mixer(rule, n)
     for first in range(0, len(forecasts), BLOCK):
         known = np.isfinite(targets[first : first + BLOCK])
         rows, goals = (

@@ -297,9 +297,13 @@ def trouble_of(
 
 
 def refusal(
-    trouble: Any, column: int, names: Sequence[str], loss: PointLoss, mixer: Any, row: Array | None, target: float
-) -> str:
-    """Return the error message that follows the place of a row; empty if there is no error."""
+    trouble: Any, column: int, names: Sequence[str], loss: PointLoss, span: tuple[float, float], *,
+    row: Array | None, target: float,
+) -> str:  # fmt: skip
+    """Return the error message that follows the place of a row; empty if there is no error.
+
+    `span` is the range that was stated for the loss.
+    """
     from hannan._engine import Trouble
 
     if trouble == Trouble.none:
@@ -314,7 +318,7 @@ def refusal(
     with np.errstate(over="ignore", invalid="ignore"):  # only for the message
         cost = float(loss.value(f, target))
     told = f"forecast {f:g}" if np.ndim(f) == 0 else f"quantiles of {f.min():g} to {f.max():g}"
-    low, high = getattr(mixer.rule, "loss_range", ANY)
+    low, high = span
     if trouble == Trouble.outside or kernel_of(loss) != "log":
         stated = (low, high) != ANY
         rule = f"in the stated range {low:g}:{high:g}" if stated else f"at most {high:g} to avoid overflow"

@@ -20,7 +20,7 @@ from hannan.tables.combine.combiner import Combiner, shares
 from hannan.tables.combine.long_table import LongTable, Whole
 from hannan.tables.combine.losses import ASLEEP, PointLoss, refusal
 from hannan.tables.combine.quantiles import Grid, QuantileLoss
-from hannan.tables.combine.rules import grid_levels, no_prior
+from hannan.tables.combine.rules import grid_levels, mix_rule, no_prior
 from hannan.tables.combine.timing import Block, Events
 from hannan.tables.read.table import BadTable
 from hannan.validation import Array
@@ -71,16 +71,13 @@ def each_series(table: LongTable, loss: PointLoss, rule: Rule, prior: Array | No
     out: dict[str, Array] = {name: np.zeros((series, n)) for name in ("weights", "losses", "beside", "awake", "bounds")}
     totals, levels = np.zeros((series, TOTALS)), grid_levels(loss)
     mixed = np.empty(rows if levels is None else (rows, len(levels)))
-    kind = getattr(_engine.Mixing, names.FORECASTS[rule.name])
+    given = _engine.PanelTable(table.forecasts, table.targets, table.known, table.starts, prior)
+    results = _engine.PanelResults(mixed=mixed.reshape(-1), totals=totals, **out)
     cores = os.cpu_count() or 1
     cuts = np.unique(np.linspace(0, series, min(series, max(4 * cores, PARTS)) + 1).astype(int)).tolist()
 
     def part(first: int, last: int) -> tuple[int, Any, int]:
-        told = _engine.panel(
-            kind, loss.price(), *rule.loss_range, prior, levels, table.forecasts, table.targets, table.known,
-            table.starts, mixed.reshape(-1), None, out["weights"], out["losses"], out["beside"], out["awake"],
-            out["bounds"], totals, first, last,
-        )  # fmt: skip
+        told = _engine.panel(mix_rule(rule, loss), given, results, first, last)
         return int(told[0]), told[1], int(told[2])
 
     sizes = np.diff(table.starts[cuts]).tolist()
@@ -156,10 +153,8 @@ def refused(table: LongTable, loss: PointLoss, rule: Rule, row: int, trouble: An
     place, f = table.place(row), table.forecasts[row]
     if trouble == _engine.Trouble.asleep:
         return BadTable(f"the table, {place}: {ASLEEP}")
-    holder: Any = type("Holder", (), {"rule": rule})
-    return BadTable(
-        f"the table, {place}{refusal(trouble, column, table.experts, loss, holder, f, float(table.targets[row]))}"
-    )
+    why = refusal(trouble, column, table.experts, loss, rule.loss_range, row=f, target=float(table.targets[row]))
+    return BadTable(f"the table, {place}{why}")
 
 
 #: Events between updates of the progress bar.

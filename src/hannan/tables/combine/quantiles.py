@@ -126,9 +126,14 @@ def grid_of(names: Sequence[str], quantiles: Any, plain: bool = True, crossing: 
     columns = [found[model][level] for level in levels for model in found]
     places = {name: k for k, name in enumerate(names)}
     return Grid(
-        tuple(found), tuple(levels), tuple(columns), np.array([places[name] for name in columns], dtype=np.int64),
-        tuple(ways[level] for level in levels), tuple(left), crossing == "sort",
-    )  # fmt: skip
+        models=tuple(found),
+        levels=tuple(levels),
+        columns=tuple(columns),
+        places=np.array([places[name] for name in columns], dtype=np.int64),
+        written=tuple(ways[level] for level in levels),
+        left=tuple(left),
+        sorts=crossing == "sort",
+    )
 
 
 def are_points(quantiles: Any, plain: bool) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -27,6 +28,12 @@ def grid_levels(loss: PointLoss) -> Array | None:
     return np.array(loss.levels) if isinstance(loss, QuantileLoss) else None
 
 
+def mix_rule(rule: Rule, loss: PointLoss) -> _engine.MixRule:
+    """Return a rule of the engine as the engine takes it."""
+    kind = getattr(_engine.Mixing, names.FORECASTS[rule.name])
+    return _engine.MixRule(kind, loss.price(), *rule.loss_range, grid_levels(loss))
+
+
 class ByRule(_engine.Mixer):
     """Mixer of a rule of the engine."""
 
@@ -35,8 +42,7 @@ class ByRule(_engine.Mixer):
     largest_delay = 0
 
     def __init__(self, rule: Rule, n: int, loss: PointLoss, prior: Array | None = None) -> None:
-        kind = getattr(_engine.Mixing, names.FORECASTS[rule.name])
-        super().__init__(kind, n, loss.price(), *rule.loss_range, prior, grid_levels(loss))
+        super().__init__(mix_rule(rule, loss), n, prior)
         self.rule, self.n, self.loss = rule, n, loss
 
     def rows(self, forecasts: Array, targets: Array, mixed: Array, weights: Array | None) -> tuple[int, Any, int]:
@@ -217,12 +223,16 @@ class PerLevel:
             return None if values[0] is None else self._mean(values)
 
         to_mean, base = mean([one.mean for one in each]), mean([one.base for one in each])
-        return Promises(
-            first.source and f"{first.source}, level by level, sorted", mean([one.columns for one in each]),
-            self._mean([one.realised for one in each]) - gain, None if to_mean is None else float(to_mean),
-            self.mixture - self.mean_loss, None if base is None else float(base), mean([one.parts for one in each]),
-            first.withheld, first.mean_withheld, first.combination_withheld, first.filled,
-        )  # fmt: skip
+        return replace(
+            first,
+            source=first.source and f"{first.source}, level by level, sorted",
+            columns=mean([one.columns for one in each]),
+            realised=self._mean([one.realised for one in each]) - gain,
+            mean=None if to_mean is None else float(to_mean),
+            mean_realised=self.mixture - self.mean_loss,
+            base=None if base is None else float(base),
+            parts=mean([one.parts for one in each]),
+        )
 
     def moment(self, weights: Array) -> Moment:
         """Return a record of this time, for later evaluation, with the weights of the last row."""

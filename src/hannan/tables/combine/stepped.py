@@ -15,6 +15,7 @@ from hannan.players.certificate import Certificate
 from hannan.tables.combine import guarantees
 from hannan.tables.combine.guarantees import AdaHedgeMoment, AdaHedgeSums, Moment, PlayerSums, Promises
 from hannan.tables.combine.losses import PointLoss, trouble_of
+from hannan.tables.combine.timing import Events
 from hannan.validation import Array
 
 
@@ -37,10 +38,11 @@ class Stepped:
         self.rule, self.n, self.loss, self._range = rule, n, loss, loss_range
         self._sums = _engine.Tally(n)
         self._open: dict[int, OpenRow] = {}
-        self.answered, self.mean_loss, self.largest_delay = 0, 0.0, 0
+        self.answered = self.largest_delay = 0
         self.played: NDArray[np.int64] = np.empty(0, dtype=np.int64)
 
     mixture = property(lambda self: float(self._sums.mixture))
+    mean_loss = property(lambda self: float(self._sums.mean_loss))
     expected = property(lambda self: float(self._sums.expected))
     settled = property(lambda self: int(self._sums.settled))
     losses = property(lambda self: self._sums.losses)
@@ -95,7 +97,7 @@ class Stepped:
         self._learn(open_, awake, losses, target, delay)
         del self._open[row]
         own = float(open_.weights[awake] @ losses[awake])
-        self.mean_loss += float(self.loss.value(open_.forecasts[awake].mean(), target))
+        self._sums.mean_loss += float(self.loss.value(open_.forecasts[awake].mean(), target))
         self._sums.add(losses, float(self.loss.value(open_.forecast, target)), own)
         return _engine.Trouble.none, -1
 
@@ -177,10 +179,8 @@ class PlayedBy(Stepped):
         """Open a row; `played` contains the expert drawn."""
         told, p, self.played = np.empty(1), np.empty((1, self.n)), np.empty(1, dtype=np.int64)
         nothing, table = np.full(1, np.nan), np.ascontiguousarray(forecasts[None, :])
-        cost = self.loss.price()
-        done, *_ = _engine.combine_rows(
-            self.player, self._sums, cost, table, nothing, p, told, self.played, 0.0, _NOWHERE
-        )
+        row_of = _engine.TableRows(table, p, told, self.played)
+        done, *_ = _engine.combine_rows(self.player, self._sums, self.loss.price(), row_of, nothing, _NOWHERE)
         if not done:
             return None
         self._open[row] = OpenRow(forecasts.copy(), p[0], float(told[0]), self.settled)
@@ -210,10 +210,10 @@ class PlayedBy(Stepped):
         self, forecasts: Array, targets: Array, mixed: Array, weights: Array, points: NDArray[np.int64]
     ) -> tuple[int, Any, int, Array]:
         self.played = np.empty(len(targets), dtype=np.int64)
-        done, trouble, expert, self.mean_loss, notes = _engine.combine_rows(
-            self.player, self._sums, self.loss.price(), forecasts, targets, weights, mixed, self.played,
-            self.mean_loss, points,
-        )  # fmt: skip
+        table = _engine.TableRows(forecasts, weights, mixed, self.played)
+        done, trouble, expert, notes = _engine.combine_rows(
+            self.player, self._sums, self.loss.price(), table, targets, points
+        )
         self.answered += done
         return done, trouble, expert, notes
 
@@ -221,22 +221,23 @@ class PlayedBy(Stepped):
         self, forecasts: Array, order: NDArray[np.int64], told: Array, first: int, mixed: Array, weights: Array
     ) -> tuple[int, Any, int]:
         """Process events in the engine, with the rows that were open before."""
-        return self._events(forecasts, order, told, first, mixed, weights, _NOWHERE)[:3]
+        return self._events(forecasts, Events(order, told, _NOWHERE), first, mixed, weights)[:3]
 
     def noted_events(
-        self, forecasts: Array, order: NDArray[np.int64], told: Array, first: int, mixed: Array, weights: Array,
-        points: NDArray[np.int64], answered: NDArray[np.int64],
-    ) -> tuple[int, Any, int, list[AdaHedgeMoment]]:  # fmt: skip
-        """As `events`, with the moments after the given numbers of events; `answered`: last rows answered then."""
-        done, trouble, expert, notes = self._events(forecasts, order, told, first, mixed, weights, points)
+        self, forecasts: Array, events: Events, first: int, mixed: Array, weights: Array, due: NDArray[np.int64]
+    ) -> tuple[int, Any, int, list[AdaHedgeMoment]]:
+        """As `events`, with the moments after the given numbers of rows."""
+        points = events.ends[due - 1]
+        done, trouble, expert, notes = self._events(forecasts, events._replace(ends=points), first, mixed, weights)
         reached = int(np.searchsorted(points, done, side="right"))
-        return done, trouble, expert, self._moments(notes[:reached], weights[answered[:reached]])
+        return done, trouble, expert, self._moments(notes[:reached], weights[due[:reached] - 1])
 
     def _events(
-        self, forecasts: Array, order: NDArray[np.int64], told: Array, first: int, mixed: Array, weights: Array,
-        points: NDArray[np.int64],
-    ) -> tuple[int, Any, int, Array]:  # fmt: skip
-        rows, late = len(forecasts), order < 0
+        self, forecasts: Array, happened: Events, first: int, mixed: Array, weights: Array
+    ) -> tuple[int, Any, int, Array]:
+        """Process events; the engine makes a record at each of `happened.ends`."""
+        order, rows = happened.order, len(forecasts)
+        late = order < 0
         numbers = ~order[late]
         near = (numbers >= first) & (numbers < first + rows)
         far = numbers[~near].tolist()
@@ -246,12 +247,15 @@ class PlayedBy(Stepped):
         events, seen = order.copy(), np.zeros(rows)
         events[late] = ~places
         self.played = np.full(rows, -1, dtype=np.int64)
-        old: Array = np.array([row.forecasts for row in before]).reshape(-1, self.n)
-        done, trouble, expert, delay, self.mean_loss, notes = _engine.combine_events(
-            self.player, self._sums, self.loss.price(), forecasts, events, told, weights, mixed, self.played, seen,
-            old, np.array([row.weights for row in before]).reshape(-1, self.n),
-            np.array([row.forecast for row in before]), np.array([float(row.settled_before) for row in before]),
-            self.mean_loss, points,
+        pending = _engine.PendingRows(
+            np.array([row.forecasts for row in before]).reshape(-1, self.n),
+            np.array([row.weights for row in before]).reshape(-1, self.n),
+            np.array([row.forecast for row in before]),
+            np.array([float(row.settled_before) for row in before]),
+        )
+        done, trouble, expert, delay, notes = _engine.combine_events(
+            self.player, self._sums, self.loss.price(), _engine.TableRows(forecasts, weights, mixed, self.played),
+            _engine.TableEvents(events, happened.told, happened.ends, seen, pending),
         )  # fmt: skip
         self.largest_delay = max(self.largest_delay, delay)
         answered, settled = events[:done][events[:done] >= 0], ~events[:done][events[:done] < 0]
@@ -277,7 +281,7 @@ class PlayedBy(Stepped):
 
     def moment(self, weights: Array) -> Moment:
         if self.notes:
-            note: Array = _engine.combine_note(self.player, self._sums, self.mean_loss)
+            note: Array = _engine.combine_note(self.player, self._sums)
             return self._moments(note[None, :], weights[None, :])[0].made()
         told, sums = self.certificate(), self._now()
         realised = self._realised(self.player._own, self.player._losses)

@@ -56,7 +56,15 @@ def frame_of(
         raise BadTable("the table must have rows; it has a header only")
     targets = _rows([targets], [goal or "target"]).reshape(rows)
     times, asked = ([] if name is None else [_text(value) for value in columns[name]] for name in (time, issued))
-    return Frame(chosen, forecasts, targets, times, goal or "target", time, asked)
+    return Frame(
+        experts=chosen,
+        forecasts=forecasts,
+        targets=targets,
+        times=times,
+        target=goal or "target",
+        time=time,
+        issued=asked,
+    )
 
 
 def _rows(columns: list[Array], names: list[str]) -> Array:

@@ -118,7 +118,7 @@ def evaluate(
     level = validation.between(level, 0.0, 1.0, "level", "()")
     log.check(span)
     with np.errstate(over="ignore", invalid="ignore"):
-        return _evaluated(log, learners, runs, seed, level, names, span, gains)
+        return _evaluated(log, learners, runs, seed, level, names=names, span=span, gains=gains)
 
 
 def _evaluated(
@@ -135,18 +135,18 @@ def _evaluated(
     if not all(np.isfinite((estimate.value, estimate.error)).all() for estimate in told):
         raise BadTable(f"{log.source}: losses over propensities must have finite squares; theirs overflow")
     return Replay(
-        len(log),
-        tuple(log.labels),
-        log.has_propensities,
-        gains,
-        logged,
-        single,
-        tuple(played),
-        runs,
-        seed,
-        _condition(log),
-        log.missing.to_dict(),
-        None if log.smallest is None else {"column": log.smallest.column, "value": log.smallest.minimum},
+        rows=len(log),
+        actions=tuple(log.labels),
+        propensities=log.has_propensities,
+        gains=gains,
+        logged=logged,
+        single=single,
+        learners=tuple(played),
+        runs=runs,
+        seed=seed,
+        condition=_condition(log),
+        missing=log.missing.to_dict(),
+        smallest=None if log.smallest is None else {"column": log.smallest.column, "value": log.smallest.minimum},
     )
 
 
@@ -170,21 +170,35 @@ def _replayed(log: Log, name: str, learner: Bandit | ExpertBandit, runs: int, se
         every.append(sums)
     sums = np.mean(every, axis=0)
     return Replayed(
-        name, repr(learner), estimates(sums, scope), float(sums[9]), float(np.mean(effective)), trace.rows(),
-        trace.points(),
-    )  # fmt: skip
+        name=name,
+        learner=repr(learner),
+        estimates=estimates(sums, scope),
+        accepted=float(sums[9]),
+        effective=float(np.mean(effective)),
+        rows=trace.rows(),
+        curve=trace.points(),
+    )
 
 
 def _policy(log: Log, policy: Policy, scope: Scope) -> Replayed:
     sums = policy_sums(log.played_by(policy), len(log.labels), scope.span)
     effective = refuse_weights(sums, f"policy {policy.name!r}")
     told = f"probabilities from {', '.join(policy.columns)}"
-    return Replayed(policy.name, told, estimates(sums, scope), 0.0, effective, np.zeros(0), np.zeros((0, 2)), True)
+    return Replayed(
+        name=policy.name,
+        learner=told,
+        estimates=estimates(sums, scope),
+        accepted=0.0,
+        effective=effective,
+        rows=np.zeros(0),
+        curve=np.zeros((0, 2)),
+        fixed=True,
+    )
 
 
 def _walk(log: Log, learner: Bandit | ExpertBandit, seed: int, run: int, trace: Trace | None) -> Array:
     """The sums of one run over the whole log."""
-    from hannan._engine import replay_rows
+    from hannan._engine import LoggedRows, replay_rows
     from hannan.mathematics import streams
 
     player = learner.start(0)
@@ -203,10 +217,9 @@ def _walk(log: Log, learner: Bandit | ExpertBandit, seed: int, run: int, trace: 
             if due:
                 end = due[0] - first
             part = slice(begun, end)
-            bad, failed = replay_rows(
-                player, actions[part], losses[part], odds[part], advice[part] if advised else None, log.floor, coins,
-                model, sums,
-            )  # fmt: skip
+            heard = advice[part] if advised else None
+            rows = LoggedRows(actions[part], losses[part], odds[part], heard, log.floor)
+            bad, failed = replay_rows(player, rows, coins, model, sums)
             if failed:
                 raise player._failed()
             if bad >= 0:
@@ -335,13 +348,19 @@ def replay(
         losses = numbers_of(columns[loss], loss)
         odds = None if propensity is None else numbers_of(columns[propensity], propensity, complete=True)
         read.add(
-            text_of(columns[action]), losses, odds, [text_of(columns[name]) for name in advice], 1,
-            [text_of(columns[name]) for name in contexts],
-            [np.column_stack([numbers_of(columns[c], c, complete=True) for c in policy.columns]) for policy in wanted],
-            None if smallest is None else numbers_of(columns[smallest], smallest),
-        )  # fmt: skip
+            text_of(columns[action]),
+            losses,
+            odds,
+            [text_of(columns[name]) for name in advice],
+            1,
+            contexts=[text_of(columns[name]) for name in contexts],
+            probabilities=[
+                np.column_stack([numbers_of(columns[c], c, complete=True) for c in policy.columns]) for policy in wanted
+            ],
+            smallest=None if smallest is None else numbers_of(columns[smallest], smallest),
+        )
         chosen = for_decisions(learner, len(read.labels), len(read.experts), loss_range, gains, len(read))
         span, earned = (chosen[0].loss_range, chosen[0].gains) if chosen else (loss_range, gains)
-        return evaluate(read, chosen, runs, seed, level, called(learner), span, earned)
+        return evaluate(read, chosen, runs, seed, level, names=called(learner), span=span, gains=earned)
     finally:
         read.close()

@@ -549,8 +549,8 @@ def read_log(chunks: Iterable[Chunk], names: Sequence[str], action: str, loss: s
         odds = None if propensity is None else chunk.numbers[:, at[propensity]]
         log.add(
             chunk.texts[action], chunk.numbers[:, at[loss]], odds, [chunk.texts[name] for name in advice], chunk.first,
-            [chunk.texts[name] for name in contexts],
-            [chunk.numbers[:, [at[column] for column in policy.columns]] for policy in log.policies],
-            None if log.smallest is None else chunk.numbers[:, at[log.smallest.column]],
+            contexts=[chunk.texts[name] for name in contexts],
+            probabilities=[chunk.numbers[:, [at[column] for column in policy.columns]] for policy in log.policies],
+            smallest=None if log.smallest is None else chunk.numbers[:, at[log.smallest.column]],
         )  # fmt: skip
     return log
