@@ -264,7 +264,7 @@ class CertifiedIntervals:
             center, shown = 0.5 * (combined[:, 0] + combined[:, -1]), np.ascontiguousarray(combined)
         else:
             center, shown = np.ascontiguousarray(combined), np.ascontiguousarray(forecasts)
-        self._intervals.events(order, told, first, center, shown, proposals, units)
+        self._intervals.events(order, told, first, centers=center, forecasts=shown, proposals=proposals, units=units)
         counted = self._counted(order, first, units)
         order, told = order[counted], told[counted]
         base = combined
@@ -279,7 +279,14 @@ class CertifiedIntervals:
         self._tracker.groups(len(self.groups))
         self.most_groups = max(self.most_groups, int(np.diff(starts).max(initial=0)))
         self._tracker.events(
-            order, told, first, np.ascontiguousarray(base[:, self._places]), units, numbers, starts, ends
+            order,
+            told,
+            first,
+            base=np.ascontiguousarray(base[:, self._places]),
+            units=units,
+            groups=numbers,
+            starts=starts,
+            ends=ends,
         )
         answered = events.order[events.order >= 0]
         warm = answered[~(units[answered] > 0.0)]
