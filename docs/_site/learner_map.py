@@ -93,6 +93,12 @@ NEEDS = (
         {},
     ),
     Need(
+        "one epsilon for a game without end; only the own loss is observed",
+        "hn.LocallyPrivate(hn.Bandit(n), epsilon=1.0)",
+        lambda: hn.LocallyPrivate(hn.Bandit(N), 1.0),
+        {},
+    ),
+    Need(
         "m of n items per round, such as a page of products", "hn.SlateBandit(n, m)", lambda: hn.SlateBandit(N, 2), {}
     ),
     Need(

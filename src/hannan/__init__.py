@@ -134,6 +134,7 @@ _HOME: dict[str, tuple[str, ...]] = {
     "learners.delayed": ("TsallisShannon",),
     "learners.slates": ("SlateBandit",),
     "learners.private_experts": ("PrivateExperts",),
+    "learners.locally_private": ("LocallyPrivate",),
     "learners.noisy": (
         "Dropout",
         "RandomWalk",

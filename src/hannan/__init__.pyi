@@ -48,6 +48,7 @@ from hannan.learners.experts import Experts as Experts
 from hannan.learners.fixed_share import Exp3S as Exp3S
 from hannan.learners.fixed_share import FixedShare as FixedShare
 from hannan.learners.lb_inf import LBInf as LBInf
+from hannan.learners.locally_private import LocallyPrivate as LocallyPrivate
 from hannan.learners.myga import MYGA as MYGA
 from hannan.learners.noisy import Dropout as Dropout
 from hannan.learners.noisy import RandomWalk as RandomWalk
@@ -139,9 +140,9 @@ __all__ = [
     "Squared", "Logistic", "Huber", "SmoothedHinge", "Noise", "GammaNoise", "GaussianNoise", "Privacy",
     "PrivacyCurve", "audit_convex", "Squint", "AdaNormalHedge", "MLPoly", "FixedShare", "Exp3S", "LBInf",
     "UCB1", "MOSS", "KLUCB", "EpsilonGreedy", "ExploreThenCommit", "Thompson", "TsallisShannon",
-    "SlateBandit", "PrivateExperts", "Dropout", "RandomWalk", "MYGA", "FPL", "FPLTrix", "MSets",
-    "ShortestPaths", "Assignments", "hedge", "exp3", "exp4", "exp4_clipped", "tsallis_inf", "frechet_ftpl",
-    "exp3_ix", "fixed_share", "exp3_s", "gaussian_ftpl", "play", "Record", "compare", "Comparison", "sweep",
-    "combine", "Combined", "Combiner", "Conformal", "CoverageCertificate", "replay", "Replay", "route",
-    "Routes", "Store", "adversaries", "checks"
+    "SlateBandit", "PrivateExperts", "LocallyPrivate", "Dropout", "RandomWalk", "MYGA", "FPL", "FPLTrix",
+    "MSets", "ShortestPaths", "Assignments", "hedge", "exp3", "exp4", "exp4_clipped", "tsallis_inf",
+    "frechet_ftpl", "exp3_ix", "fixed_share", "exp3_s", "gaussian_ftpl", "play", "Record", "compare",
+    "Comparison", "sweep", "combine", "Combined", "Combiner", "Conformal", "CoverageCertificate", "replay",
+    "Replay", "route", "Routes", "Store", "adversaries", "checks"
 ]

@@ -65,6 +65,10 @@ LEARNERS = [
     hn.OnlineGradientDescent(hn.Ball(2), 1.0), hn.ExponentiatedGradient(hn.Simplex(3), 1.0),
     hn.PrivateExperts(4, 1.0, rounds=900), hn.PrivateExperts(3, 0.2), hn.PrivateExperts(1, 1.0, rounds=900),
     hn.PrivateExperts(3, 1.0, rounds=900, best_loss=30.0, loss_range=(0.0, 2.0)),
+    hn.LocallyPrivate(hn.Bandit(4), 1.0), hn.LocallyPrivate(hn.exp3_ix(4, 400), 2.0),
+    hn.LocallyPrivate(hn.ExpertBandit(3, 5), 1.0), hn.LocallyPrivate(hn.TsallisShannon(3, (0.0, 4.0), True), 0.5),
+    hn.LocallyPrivate(hn.UCB1(["a", "b", "c"], loss_range=(-2.0, 6.0), gains=True), 1.0),
+    hn.LocallyPrivate(hn.LBInf(4), 3.0), hn.LocallyPrivate(hn.Bandit(1), 1.0),
     hn.SlateBandit(4, 2), hn.SlateBandit(3, 3), hn.SlateBandit(4, 1), hn.SlateBandit(4, 2, hn.Horizon(400)),
     hn.SlateBandit.robust(4, 2, 400), hn.SlateBandit(["a", "b", "c"], 2, loss_range=(-2.0, 6.0), gains=True),
     hn.FPL(hn.MSets(4, 2), 5.0), hn.FPL(hn.Assignments(2), 5.0, "exponential"), hn.FPLTrix(hn.MSets(4, 2)),
@@ -101,7 +105,7 @@ def no_arms(learner):
 
 def tells_arms_apart(learner):
     drawn = getattr(getattr(learner, "estimator", None), "draws", False)
-    noisy = getattr(learner, "own_noise", False)
+    noisy = getattr(learner, "own_noise", False) or getattr(learner, "reported", False)
     return (
         advised(learner)
         or no_arms(learner)

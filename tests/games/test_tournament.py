@@ -55,8 +55,9 @@ def test_every_exported_learner_is_in_the_field():
     field |= {type(c.build(4, 8, 100)) for c in contestants("expert_bandit")}
     field |= {type(c.build(hn.MSets(4, 2), 100)) for c in contestants("combinatorial")}
     # Convex sets have losses of another kind, and no adversaries in common. Slates are sets of one size, not paths.
-    # Private experts pay for privacy, which the tournament does not measure.
+    # Private learners pay for privacy, which the tournament does not measure.
     others = {"Convex", "OnlineGradientDescent", "ExponentiatedGradient", "SlateBandit", "PrivateExperts"}
+    others.add("LocallyPrivate")
     assert {cls.__name__ for cls in exported - field} <= others
 
 

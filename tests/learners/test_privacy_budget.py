@@ -114,24 +114,34 @@ def test_the_caption_of_the_curve_rounds_bounds_up_as_its_table_does():
     assert [figure(row[2]) for row in curve.shown().table] == ["1833", "12.35"]
 
 
-WITHOUT_PRIVACY = [row[0] for row in ROWS if isinstance(row[0], Learner) and not isinstance(row[0], hn.PrivateExperts)]
+def states_privacy(one):
+    hedge = isinstance(one, hn.Experts) and one.smoothing.hedge
+    return hedge or isinstance(one, (hn.PrivateExperts, hn.LocallyPrivate))
+
+
+WITHOUT_PRIVACY = [row[0] for row in ROWS if isinstance(row[0], Learner) and not states_privacy(row[0])]
 
 
 @pytest.mark.parametrize("one", WITHOUT_PRIVACY, ids=lambda x: repr(x)[:50])
 def test_learners_without_privacy_say_why_and_what_there_is(one):
-    for asked in (one.privacy, one.scale_for):
-        with pytest.raises(hn.Withheld, match=r"states no privacy: .* What there is: hn\.Convex\(hn\.Simplex\("):
+    for asked in (one.privacy, lambda: one.scale_for(1.0)):
+        with pytest.raises(hn.Withheld, match=r"states no privacy: .* What there is: hn\.(Priv|Loc)"):
             asked()
 
 
 def test_what_there_is_is_there():
-    """The call that the sentence names, filled in, takes any losses in [0, 1]."""
-    with pytest.raises(hn.Withheld, match=r"lipschitz=2\.237, ") as told:
+    """The calls that the sentences name, filled in, state privacy."""
+    with pytest.raises(hn.Withheld) as told:
         hn.Experts(5).privacy()
-    call = str(told.value).split("What there is: ")[1].split(" moves in")[0].replace("...", "tuning=hn.Horizon(9)")
-    player = eval(call, {"hn": hn}).start()
-    player.observe(player.act(), hn.Linear(np.ones(5)))
-    assert "epsilon" in player.certificate().spent
+    message = str(told.value).replace("...", "9")
+    whole, sampled = (message.split(before)[1].split(after)[0] for before, after in
+                      (("What there is: ", " has one"), ("moves of Hedge: ", ". hn.audit")))  # fmt: skip
+    assert eval(whole, {"hn": hn}).privacy().epsilon == 1.0
+    assert eval(sampled, {"hn": hn}).epsilon > 1.0
+    with pytest.raises(hn.Withheld) as told:
+        hn.Bandit(5).privacy()
+    call = str(told.value).split("What there is: ")[1].split(" randomizes")[0]
+    assert eval(call, {"hn": hn, "learner": hn.Bandit(5)}).privacy().epsilon == 1.0
 
 
 def asked(*more):

@@ -139,7 +139,7 @@ def test_rounds_per_person_divide_the_budget():
 
 
 def test_fresh_hedge_states_zcdp():
-    from hannan.learners.private_experts import zcdp_epsilon
+    from hannan.learners.game_privacy import zcdp_epsilon
 
     assert zcdp_epsilon(0.024356, 1e-6) == pytest.approx(1.0, abs=2e-5)
 

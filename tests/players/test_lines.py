@@ -21,6 +21,10 @@ SOURCES = {
     "serving/stored_learner.py": ("certificate",),
     "games/record.py": ("shown",),
     "learners/convex/privacy.py": ("shown",),
+    "learners/game_privacy.py": ("shown", "parameters"),
+    "learners/private_experts.py": ("certificate",),
+    "players/private_certificate.py": ("_rows", "_assumptions", "_details"),
+    "players/reporting.py": ("_of_learner", "_notes"),
 }
 
 

@@ -307,6 +307,8 @@ def relabeled_arms_relabel_the_distribution(learner: Any) -> None:
         _whole_rows(learner)
     elif getattr(getattr(learner, "estimator", None), "draws", False):
         skip("the loss estimates are random")
+    elif getattr(learner, "reported", False):
+        skip("the reports of losses are random")
     else:
         _paths(learner)
 

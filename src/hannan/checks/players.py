@@ -190,6 +190,9 @@ def certificate_is_consistent(learner: Any) -> None:
         # A learner that may never play an arm again has no estimate for it.
         guess = certificate.estimated_regret
         hold(guess is None or math.isfinite(guess), f"an estimated regret must be finite; got {guess!r}")
+        if getattr(learner, "reported", False):
+            # An estimate from reports: Hoeffding's inequality, false-alarm probability 1e-6.
+            slack = adapter.width * learner.response.factor * math.sqrt(rounds * math.log(2e6) / 2.0)
         hold(
             abs(certificate.own_loss - own) <= slack,
             f"own_loss must be the total loss of the moves, {own!r}; got {certificate.own_loss!r}",

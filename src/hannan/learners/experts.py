@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from hannan import validation
+from hannan.learners.convex.privacy import PrivacyCurve
+from hannan.learners.game_privacy import GamePrivacy, Neighbors, checked_neighbors, curve, zcdp_epsilon, zcdp_rho
 from hannan.learners.learner import Constants, Learner, Proof, needed
-from hannan.learners.tuning import Schedule, SelfConfident, Tuning
+from hannan.learners.tuning import Fixed, Horizon, Schedule, SelfConfident, Tuning
 from hannan.mathematics import bounds
 from hannan.mathematics import printed as paper
 from hannan.mathematics.bounds import Against, Bound, Sense, Withheld
@@ -22,6 +26,13 @@ if TYPE_CHECKING:
 
 _THEOREM = "thm:analysis_experts, corrected form"
 _LOG_CONCAVE = "not in the paper, docs/proofs/experts.md: log-concave law without a rate"
+#: Theorem and assumptions of the privacy of sampled moves.
+_FRESH = "Theorem Z of docs/proofs/private.md: fresh draws of Hedge are zero-concentrated"
+_SAMPLED = (
+    "covers the sampled moves of one player with all experts available: not distribution(), its loss, its regret, its "
+    "certificate or its files; assumes draws that no one can predict (no seed; the generator of the draws, "
+    "xoshiro256++, is not a cryptographic one)"
+)
 _EXPONENTIAL, _SELF_CONFIDENT = Exponential(), SelfConfident()
 
 
@@ -178,6 +189,144 @@ class Experts(Learner):
         """
         return self._bounded(rounds, best_loss, printed, validation.count(delay, "delay", least=0), against)
 
+    # Privacy
+
+    def privacy(  # type: ignore[override]
+        self, rounds: int | None = None, delta: float = 1e-6, *, neighbors: Neighbors = "add-remove",
+        per_person: int = 1,
+    ) -> GamePrivacy:  # fmt: skip
+        """Return the privacy of all sampled moves of Hedge together; other smoothings raise.
+
+        Parameters
+        ----------
+        rounds : int, optional
+            Number of rounds. Required unless the tuning states it.
+        delta : float
+            Delta of the statement.
+        neighbors : {"add-remove", "replace"}
+            Whether one loss vector is added or removed, or replaced by another one.
+        per_person : int
+            Number of rounds to which one person contributes at most.
+
+        Returns
+        -------
+        GamePrivacy
+            Epsilon, delta, and the assumptions. The statement never covers `distribution()`, which is a fixed function
+            of the losses.
+
+        Raises
+        ------
+        Withheld
+            If the smoothing is not that of Hedge, or its scale depends on the losses.
+
+        Notes
+        -----
+        Sampled moves of Hedge with public scales s_t are rho-zCDP, rho = sum_{t=2}^T 1/(8 s_t^2), four times that for
+        replace, and k^2 times that for a person in k rounds (docs/proofs/private.md, Theorem Z).
+
+        Examples
+        --------
+        >>> from hannan.learners.tuning import Fixed
+        >>> from hannan.mathematics.regularizers import Entropy
+        >>> hedge = Experts(10, Entropy(), Fixed(226.54))
+        >>> print(hedge.privacy(10_000).says, round(hedge.bound(10_000, against="adaptive").value, 1))
+        (epsilon, delta) = (1, 1e-06) for 10000 rounds together 527.1
+        """
+        asked = self._private_rounds(rounds)
+        delta = validation.between(delta, 0.0, 1.0, "delta", "()")
+        per_person = validation.count(per_person, "per_person")
+        factor = per_person**2 * (4.0 if checked_neighbors(neighbors) == "replace" else 1.0)
+        rho = 0.0 if self.n == 1 else bounds.rounded_up(factor * _inverse_squares(self.schedule(), asked) / 8.0)
+        return GamePrivacy(
+            zcdp_epsilon(rho, delta), delta, asked, _FRESH, _SAMPLED, rho=rho, neighbors=neighbors,
+            per_person=per_person,
+        )  # fmt: skip
+
+    def scale_for(  # type: ignore[override]
+        self, epsilon: float, delta: float = 1e-6, rounds: int | None = None, *, neighbors: Neighbors = "add-remove",
+        per_person: int = 1,
+    ) -> float:  # fmt: skip
+        """Return the smallest scale of Hedge, for `Fixed`, whose sampled moves are private.
+
+        Parameters
+        ----------
+        epsilon, delta : float
+            Privacy of all moves together.
+        rounds : int, optional
+            Number of rounds. Required unless the tuning states it.
+        neighbors : {"add-remove", "replace"}
+            Whether one loss vector is added or removed, or replaced by another one.
+        per_person : int
+            Number of rounds to which one person contributes at most.
+
+        Returns
+        -------
+        float
+            The scale.
+
+        Examples
+        --------
+        >>> from hannan.mathematics.regularizers import Entropy
+        >>> round(Experts(10, Entropy()).scale_for(epsilon=1.0, rounds=10_000), 1)
+        226.5
+        """
+        asked = self._private_rounds(rounds, any_tuning=True)
+        epsilon, delta = validation.positive(epsilon, "epsilon"), validation.between(delta, 0.0, 1.0, "delta", "()")
+        per_person = validation.count(per_person, "per_person")
+        factor = per_person**2 * (4.0 if checked_neighbors(neighbors) == "replace" else 1.0)
+        return max(math.sqrt(factor * (asked - 1) / (8.0 * zcdp_rho(epsilon, delta))) * (1.0 + 1e-12), 1e-3)
+
+    def privacy_curve(
+        self, rounds: int | None = None, delta: float = 1e-6, epsilons: Sequence[float] | None = None
+    ) -> PrivacyCurve:
+        """Return the bound on the expected regret of Hedge by epsilon; it holds against adaptive adversaries as well.
+
+        Parameters
+        ----------
+        rounds : int, optional
+            Number of rounds. Required unless the tuning states it.
+        delta : float
+            Delta of the statement.
+        epsilons : sequence of float, optional
+            Values of epsilon.
+
+        Returns
+        -------
+        PrivacyCurve
+            The curve; `scales` are those of Hedge. They are never below the scale with the smallest bound.
+
+        Examples
+        --------
+        >>> from hannan.mathematics.regularizers import Entropy
+        >>> curve = Experts(10, Entropy()).privacy_curve(10_000, epsilons=[1.0])
+        >>> round(curve.bounds[0], 1), round(curve.free, 1), round(curve.epsilon_at_ten_percent, 1)
+        (527.1, 107.3, 7.5)
+        """
+        asked = self._private_rounds(rounds, any_tuning=True)
+        free = dataclasses.replace(self, tuning=Horizon(asked))
+        least = free.schedule().scale(1, 0.0)
+
+        def at(epsilon: float) -> Experts:
+            scale = max(self.scale_for(epsilon, delta, asked), least)
+            return dataclasses.replace(self, tuning=Fixed(scale))
+
+        return curve(
+            repr(self), asked, delta, epsilons, at, lambda: free, quantity="scale",
+            noise=lambda learner: float(learner.schedule().scale(1, 0.0)),
+        )  # fmt: skip
+
+    def _private_rounds(self, rounds: int | None, any_tuning: bool = False) -> int:
+        """Return the number of rounds of a privacy statement; raise if no statement is proved for the learner."""
+        if not self.smoothing.hedge:
+            super().privacy()
+        if not any_tuning and self.schedule().d != 0.0:
+            raise Withheld(
+                f"{self.tuning!r} sets the scale from the losses, so that one loss may show in every later move: no "
+                "privacy is proved. Use Fixed, Horizon or Anytime"
+            )
+        asked = self.tuning.last_round if rounds is None else rounds
+        return validation.count(needed(asked, "every round adds to epsilon"), "rounds")
+
     def _proof(self, rounds: int | None, best: float | None, known: bool, delay: int) -> Proof:
         tuning, schedule = self.tuning, self.schedule()
         k = self._constants(self.n, self._horizon or rounds)
@@ -224,6 +373,22 @@ class Experts(Learner):
         from hannan.players.sleeping import SleepingPlayer
 
         return SleepingPlayer(self, seed, name)
+
+
+def _inverse_squares(schedule: Schedule, rounds: int) -> float:
+    """Return the sum of 1/s_t^2 over t = 2, ..., rounds.
+
+    >>> round(_inverse_squares(Schedule(2.0, 3.0, 0.5), 4) - sum(0.25 / (3.0 + 0.5 * t) for t in (2, 3, 4)), 12)
+    0.0
+    """
+    if schedule.is_constant:
+        return (rounds - 1) / schedule.scale(1, 0.0) ** 2
+    from scipy.special import digamma
+
+    start = schedule.a / schedule.b
+    # The difference of two digammas loses at most 1e-14 of their size.
+    total = digamma(rounds + 1.0 + start) - digamma(2.0 + start)
+    return float(total / (schedule.b * schedule.c**2)) * (1.0 + 1e-12)
 
 
 def _known(best: float | None) -> float:

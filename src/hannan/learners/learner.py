@@ -83,14 +83,26 @@ class NotPrivate:
     def privacy(self, *_: Any, **__: Any) -> NoReturn:
         """Raise Withheld, because no two-sided statement over rounds is proved; the message names an alternative."""
         setup: Any = getattr(self, "setup")()  # noqa: B009, of the learner that this is part of
-        exposed = EVERY if setup.setting == "experts" else OWN
         n: int = getattr(self, "n", 0) or getattr(self, "experts", 2)
-        steepest = math.ceil(1000.0 * math.sqrt(n)) / 1000.0
+        if setup.setting == "experts":
+            exposed, instead = (
+                EVERY,
+                (
+                    f"hn.PrivateExperts({n}, epsilon=1.0, rounds=...) has one epsilon for all of its moves. Or publish "
+                    f"sampled moves of Hedge: hn.Experts({n}, hn.Entropy(), hn.Horizon(...)).privacy()"
+                ),
+            )
+        else:
+            exposed, instead = (
+                OWN,
+                (
+                    "hn.LocallyPrivate(learner, epsilon=1.0) randomizes every loss before the learner receives it, and "
+                    "has one epsilon for a game without end"
+                ),
+            )
         raise Withheld(
-            f"{type(self).__name__} states no privacy: {exposed}. What there is: hn.Convex(hn.Simplex({n}), "
-            f"lipschitz={steepest:g}, smooth=0, guarantee='privacy', ...) moves in the mixtures of {n} and sees all "
-            "losses; it has privacy(rounds, delta), scale_for(epsilon, delta, rounds) and privacy_curve(rounds). "
-            "hn.audit measures the stability of one step"
+            f"{type(self).__name__} states no privacy: {exposed}. What there is: {instead}. hn.audit measures the "
+            "stability of one step"
         )
 
     def scale_for(self, *_: Any, **__: Any) -> NoReturn:

@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import math
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, NoReturn
 
@@ -13,28 +14,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hannan import validation
-from hannan.learners.convex.privacy import Privacy
+from hannan.learners import game_privacy
+from hannan.learners.convex.privacy import PrivacyCurve
+from hannan.learners.game_privacy import GamePrivacy, Neighbors, checked_neighbors, gaussian_epsilon, gaussian_mu
 from hannan.learners.learner import Weigher
 from hannan.learners.memory import NoisyPlayer, Remembered
 from hannan.learners.tuning import Schedule
 from hannan.mathematics import bounds
 from hannan.mathematics.bounds import Bound, Terms, Whom, Withheld
-from hannan.mathematics.convex.noise import GaussianNoise
 from hannan.mathematics.correlated_noise import CorrelatedNoise
 from hannan.mathematics.laws.gaussian import Gaussian
-from hannan.players.certificate import Certificate
 from hannan.players.convex import NOT_PRIVATE, OF_THIS_COPY
-from hannan.saving.formatting import ceiling, chance
+from hannan.players.private_certificate import PrivateCertificate
+from hannan.saving.formatting import ceiling, figure
 from hannan.validation import Array
 
 if TYPE_CHECKING:
     from hannan.players.tickets import Move
 
-#: Which pairs of loss sequences a privacy statement compares.
-Neighbors = Literal["add-remove", "replace"]
 NOISE = CorrelatedNoise()
 #: Theorem of the bounds.
 SOURCE = "docs/proofs/private.md: Hedge on noisy sums"
+#: Outputs that the statement covers.
+RELEASED = "the moves; also distribution(), if it is rounded: its low-order bits show those of the noise"
+#: Why such a learner is played live only.
+LIVE_ONLY = (
+    "PrivateExperts is not available in fleets and stores, because opening a store replays every draw, and private "
+    "noise must never be drawn twice; use learner.start()"
+)
+#: An epsilon at which the noise changes no printed digit of a bound.
+NO_PRIVACY = 1e6
 #: Growth of the blocks of rounds in which the sum of the noise levels is bounded by its right end.
 BLOCK = 1e-3
 
@@ -62,76 +71,6 @@ def sensitivity(n: int, neighbors: Neighbors = "add-remove", sparsity: int | Non
     if neighbors == "replace":
         return 2.0 * dense if sparsity is None or 2 * sparsity > n else math.sqrt(2.0 * sparsity)
     return dense if sparsity is None or 2 * sparsity >= n else math.sqrt(sparsity - sparsity * sparsity / n)
-
-
-@dataclass(frozen=True)
-class GamePrivacy(Privacy):
-    """A statement of (epsilon, delta)-differential privacy of all moves of a game.
-
-    Parameters
-    ----------
-    epsilon, delta : float
-        The parameters.
-    rounds : int or None
-        Number of rounds that the statement covers; None for a game without end.
-    source : str
-        Theorem.
-    condition : str, optional
-        Assumptions.
-    mu : float or None, optional
-        Parameter of Gaussian differential privacy, if the moves are a Gaussian mechanism.
-    neighbors : {"add-remove", "replace"}, optional
-        Neighboring relation.
-    per_person : int, optional
-        Number of rounds to which one person contributes at most.
-
-    Examples
-    --------
-    >>> print(PrivateExperts(10, epsilon=1.0, rounds=1000).privacy().says)
-    (epsilon, delta) = (1, 1e-06) for 1000 rounds together
-    """
-
-    rounds: int | None  # type: ignore[assignment]
-    mu: float | None = None
-    neighbors: Neighbors = "add-remove"
-    per_person: int = 1
-
-    @property
-    def between(self) -> str:  # type: ignore[override]
-        """Neighboring relation, in words."""
-        many = "one loss vector" if self.per_person == 1 else f"up to {self.per_person} loss vectors"
-        change = "added or removed" if self.neighbors == "add-remove" else "replaced"
-        return f"neighboring sequences: {many} {change}, in both directions, chosen adaptively"
-
-    @property
-    def says(self) -> str:
-        """The statement as a line, both parameters rounded up."""
-        covered = "a game without end" if self.rounds is None else f"{self.rounds} rounds together"
-        return f"(epsilon, delta) = ({ceiling(self.epsilon)}, {chance(self.delta)}) for {covered}"
-
-
-def zcdp_epsilon(rho: float, delta: float) -> float:
-    """Return the smallest epsilon that rho-zCDP implies at delta, rounded up.
-
-    Examples
-    --------
-    >>> round(zcdp_epsilon(0.024356, 1e-6), 3)
-    1.0
-    """
-
-    def epsilon(log_excess: float) -> float:
-        alpha = 1.0 + math.exp(log_excess)
-        spent = (math.log(1.0 / delta) + (alpha - 1.0) * math.log1p(-1.0 / alpha) - math.log(alpha)) / (alpha - 1.0)
-        return rho * alpha + spent
-
-    low, high, golden = -20.0, 40.0, 0.5 * (math.sqrt(5.0) - 1.0)
-    for _ in range(200):
-        left, right = high - golden * (high - low), low + golden * (high - low)
-        if epsilon(left) <= epsilon(right):
-            high = right
-        else:
-            low = left
-    return bounds.rounded_up(max(0.0, epsilon(0.5 * (low + high))))
 
 
 class Form(NamedTuple):
@@ -195,6 +134,7 @@ class PrivateExperts(Remembered):
     sparsity: int | None = None
 
     own_noise: ClassVar[bool] = True
+    live_only: ClassVar[str] = LIVE_ONLY
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -202,8 +142,7 @@ class PrivateExperts(Remembered):
         put("epsilon", validation.positive(self.epsilon, "epsilon"))
         put("delta", validation.between(self.delta, 0.0, 1.0, "delta", "()"))
         put("per_person", validation.count(self.per_person, "per_person"))
-        if self.neighbors not in ("add-remove", "replace"):
-            raise ValueError(f'neighbors must be "add-remove" or "replace"; got {self.neighbors!r}')
+        checked_neighbors(self.neighbors)
         if self.rounds is not None:
             put("rounds", validation.count(self.rounds, "rounds"))
         if self.sparsity is not None:
@@ -227,10 +166,17 @@ class PrivateExperts(Remembered):
         """Largest distance of two neighboring loss vectors in [0, 1]^n, up to a common constant."""
         return sensitivity(self.n, self.neighbors, self.sparsity)
 
+    @property
+    def sensitivity_of(self) -> str:
+        """The pairs of loss vectors over which the sensitivity is the largest distance, in words."""
+        sparse = f"at most {self.sparsity} losses above the lower end"
+        of = "losses in the loss range" if self.sparsity is None else sparse
+        return f"{of}, {'one vector added or removed' if self.neighbors == 'add-remove' else 'one vector replaced'}"
+
     @functools.cached_property
     def mu(self) -> float:
         """Parameter of Gaussian differential privacy of all moves together, for one round of a person."""
-        return 1.0 / GaussianNoise(self.delta).sigma(self.epsilon, 1.0) / self.per_person
+        return gaussian_mu(self.epsilon, self.delta) / self.per_person
 
     @functools.cached_property
     def sigma(self) -> float:
@@ -294,8 +240,7 @@ class PrivateExperts(Remembered):
             seen = math.inf if asked is None else asked - 1
             white = NOISE.column_norm(math.inf if self.rounds is None else self.rounds - 1)
             mu *= NOISE.column_norm(seen) / white if white else 0.0
-            # A sum of doubles equals the factorization to 4e-13.
-            epsilon = GaussianNoise(target).epsilon_of(mu, 1.0) * (1.0 + 1e-9) if mu > 0.0 else 0.0
+            epsilon = gaussian_epsilon(mu, target)
         return GamePrivacy(
             epsilon, target, asked, "Theorem P of docs/proofs/private.md: one Gaussian mechanism", mu=mu,
             neighbors=self.neighbors, per_person=self.per_person,
@@ -304,6 +249,40 @@ class PrivateExperts(Remembered):
     def scale_for(self, *_: Any, **__: Any) -> NoReturn:
         """Not available: epsilon is given at construction and determines the noise."""
         raise Withheld("PrivateExperts takes epsilon itself; sigma is the noise that it needs")
+
+    def privacy_curve(self, rounds: int | None = None, epsilons: Sequence[float] | None = None) -> PrivacyCurve:
+        """Return the bound on the expected regret by epsilon, and the epsilon that costs at most 10% more regret.
+
+        Parameters
+        ----------
+        rounds : int, optional
+            Number of rounds. Default: the number that the learner is tuned for.
+        epsilons : sequence of float, optional
+            Values of epsilon.
+
+        Returns
+        -------
+        PrivacyCurve
+            The curve; `scales` are the standard deviations of the noise in the last round.
+
+        Examples
+        --------
+        >>> curve = PrivateExperts(10, epsilon=1.0, rounds=10_000).privacy_curve(epsilons=[0.5, 1.0])
+        >>> [round(bound, 1) for bound in curve.bounds], round(curve.free, 1), round(curve.epsilon_at_ten_percent, 3)
+        ([149.4, 120.4], 107.3, 1.118)
+        """
+        tuned = rounds if rounds is not None else self.rounds
+        if tuned is None:
+            raise ValueError("rounds is required: the bound depends on the number of rounds")
+        horizon = None if self.rounds is None else tuned
+
+        def at(epsilon: float) -> PrivateExperts:
+            return dataclasses.replace(self, epsilon=epsilon, rounds=horizon)
+
+        return game_privacy.curve(
+            repr(self), tuned, self.delta, epsilons, at, lambda: at(NO_PRIVACY),
+            quantity="noise", noise=lambda learner: learner.noise_level(tuned) * self.width,
+        )  # fmt: skip
 
     def start(self, seed: int | None = None, name: str | None = None) -> PrivatePlayer:
         """Start a live player.
@@ -443,37 +422,6 @@ def _expected_max(n: int) -> float:
     return float(Gaussian().expected_max(n))
 
 
-@dataclass(frozen=True)
-class PrivateCertificate(Certificate):
-    """Certificate of a private learner: as `Certificate`, with the privacy of all moves together.
-
-    Parameters
-    ----------
-    privacy : str, optional
-        Privacy of all moves together, or the reason why none is stated.
-    private_if : str, optional
-        Assumptions of the privacy statement.
-    private_by : str, optional
-        Theorem of the privacy statement.
-    """
-
-    privacy: str = ""
-    private_if: str = ""
-    private_by: str = ""
-
-    def _rows(self) -> list[tuple[str, str]]:
-        return [("privacy", self.privacy), *super()._rows()]
-
-    def _assumptions(self) -> list[tuple[str, str]]:
-        return [*super()._assumptions(), *([("private if", self.private_if)] if self.private_if else [])]
-
-    def _details(self) -> list[tuple[str, str]]:
-        rows = super()._details()
-        if self.private_by:
-            rows.insert(-2, ("private by", self.private_by))
-        return rows
-
-
 class PrivatePlayer(NoisyPlayer):
     """A running `PrivateExperts`. It is not thread-safe.
 
@@ -506,13 +454,32 @@ class PrivatePlayer(NoisyPlayer):
         ValueError
             If the number of rounds that epsilon covers has been played.
         """
+        self._check_covered()
+        return super().act(awake)
+
+    def distribution(self, awake: Any = None) -> Array:
+        """Return the probabilities of the next move, given the noise.
+
+        Returns
+        -------
+        numpy.ndarray
+            One probability per expert.
+
+        Raises
+        ------
+        ValueError
+            If the number of rounds that epsilon covers has been played.
+        """
+        self._check_covered()
+        return super().distribution(awake)
+
+    def _check_covered(self) -> None:
         rounds = self.learner.rounds
         if rounds is not None and self._settled >= rounds:
             raise ValueError(
                 f"epsilon covers {rounds} rounds, and {self._settled} have been settled; start PrivateExperts with "
                 "rounds=None for a game without end"
             )
-        return super().act(awake)
 
     def observe(self, move: Move, loss: Any = None, *, reward: Any = None) -> None:
         """Settle a move with the losses of all experts.
@@ -550,15 +517,25 @@ class PrivatePlayer(NoisyPlayer):
         PrivateCertificate
             The certificate.
         """
-        plain = super().certificate(delta)
-        values = {field.name: getattr(plain, field.name) for field in dataclasses.fields(plain)}
         # The stability of one move given the noise is not what its privacy rests on.
-        values["realised_level"] = None
+        plain = dataclasses.replace(super().certificate(delta), realised_level=None)
         if self.seed is not None:
-            return PrivateCertificate(**values, privacy=NOT_PRIVATE["seed"])
-        stated = self.learner.privacy()
-        condition = f"{stated.between}; {stated.condition}" + (f"; {OF_THIS_COPY}" if self._copied else "")
-        return PrivateCertificate(**values, privacy=stated.says, private_if=condition, private_by=stated.source)
+            return PrivateCertificate.of(plain, privacy=NOT_PRIVATE["seed"])
+        learner, stated = self.learner, self.learner.privacy()
+        copied = f"; {OF_THIS_COPY}" if self._copied else ""
+        noise = figure(learner.noise_level(self._settled + 1) * learner.width)
+        return PrivateCertificate.of(
+            plain,
+            privacy=stated.says,
+            private_if=f"{stated.between}; {stated.condition}{copied}",
+            private_by=stated.source,
+            parameters=(
+                *stated.parameters(),
+                ("sensitivity", f"{ceiling(learner.sensitivity * learner.width)}, {learner.sensitivity_of}"),
+                ("noise", f"standard deviation {noise} in the next move, kept and correlated over rounds"),
+                ("released", RELEASED),
+            ),
+        )
 
     def _bound(self, best: float | None) -> tuple[Bound | None, str]:
         if withheld := self._lost() or self._late():
@@ -569,6 +546,10 @@ class PrivatePlayer(NoisyPlayer):
             return None, str(reason)
 
     # Saving
+
+    def _renew(self) -> None:
+        super()._renew()
+        self._copied = True  # of a file, or of a process that was forked
 
     def _saved(self) -> dict[str, Any]:
         self._copied = True

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hannan import _engine, validation
 from hannan.mathematics.streams import spawning
-from hannan.players import fleet_certificate, fleet_file, identity
+from hannan.players import fleet_certificate, fleet_file, identity, reporting
 from hannan.players.certificate import Certificate
 from hannan.players.identity import Incarnate
 from hannan.players.player import BanditPlayer, Player
@@ -100,8 +100,11 @@ class Moves:
 
 def one_number(learner: Any) -> type[BanditPlayer]:
     """Return the class of the learner's players if it observes one number per round; otherwise raise."""
+    if reason := getattr(learner, "live_only", ""):
+        raise ValueError(reason)
     setup: Any = learner.setup() if isinstance(learner, Described) and hasattr(learner, "setup") else None
-    if getattr(setup, "setting", None) != "bandit" or getattr(learner, "stepped", False):
+    played = getattr(learner, "learner", learner)
+    if getattr(setup, "setting", None) != "bandit" or getattr(played, "stepped", False):
         raise ValueError(
             "learner must be a bandit, which observes one number per round, such as Bandit(9); "
             f"got {validation.brief(learner)}"
@@ -476,8 +479,22 @@ class Fleet(_engine.Fleet, Incarnate):
         tickets, sealed, actions, probabilities, origin = self._handed(moves)
         if len(values) != len(tickets):
             raise ValueError(f"losses must be {len(tickets)}, one for each decision; got {len(values)}")
+        if getattr(self.learner, "reported", False):
+            values = reporting.reports_of(self.learner, values, self._coins(moves, tickets))
         refused = self._settle(tickets, sealed, values, actions, probabilities, origin)
         self._refuse(moves, tickets, refused, values)
+
+    def _coins(self, moves: Any, tickets: NDArray[np.int64]) -> NDArray[np.uint64] | None:
+        """Return pseudorandom bits for the reports of a fleet with a seed; None for bits of the operating system."""
+        if self.seed is None:
+            return None
+        if not isinstance(moves, Moves):
+            return reporting.coins_of(self.seed, [0] * len(tickets), tickets.tolist())
+        if self._text:
+            keys = [int.from_bytes(words.tobytes(), "little") for words in fleet_file.stream_words(moves.key)]
+        else:
+            keys = np.asarray(moves.key).astype(np.int64).view(np.uint64).tolist()
+        return reporting.coins_of(self.seed, keys, moves.round.tolist())
 
     def forget(self, moves: Any) -> None:
         """Drop pending decisions whose losses will never be known; the bounds of their keys are withheld afterwards.

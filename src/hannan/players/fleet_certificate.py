@@ -278,10 +278,17 @@ def whole(fleet: Any) -> FleetCertificate:
         resumed=fleet.resumed,
         gains=learner.gains,
         notes=(
-            *learner.start(0, fleet.id)._own_law(),
+            *_started(fleet)._of_learner(),
             *unavailable("arm", f"in some rounds of {counted(slept, 'key')}" if slept else ""),
         ),
     )
+
+
+def _started(fleet: Any) -> Any:
+    """Return a player of the learner with the seed of the fleet."""
+    made = fleet.learner.start(0, fleet.id)
+    made.seed = fleet.seed
+    return made
 
 
 def _count(withheld: dict[str, int], why: str, many: int) -> None:

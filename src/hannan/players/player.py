@@ -211,6 +211,10 @@ class Player(_engine.Player, Book):
         """Return further assumptions of the certificate, as (label, text)."""
         return self._own_law()
 
+    def _of_learner(self) -> tuple[tuple[str, str], ...]:
+        """Return the assumptions that hold for all learners of a fleet together, as (label, text)."""
+        return self._own_law()
+
     def _own_law(self) -> tuple[tuple[str, str], ...]:
         """Return the accuracy with which a user-defined distribution is played; nothing for the package's own."""
         law = getattr(self.learner, "smoothing", None)

@@ -581,6 +581,11 @@ def _fleet(learner: Any, name: str, diagnosed: bool = False) -> Fleet:
     """Return a fleet of a learner; raise ValueError if the learner is not a bandit."""
     if not hasattr(learner, "start") or isinstance(learner, type):
         raise ValueError(f"learner must be an instance such as hn.Bandit(3); got {validation.brief(learner)}")
+    if getattr(learner, "reported", False):
+        raise ValueError(
+            "a store writes every loss to its journal, and LocallyPrivate must not store a loss: use a player or a "
+            f"fleet; got {validation.brief(learner)}"
+        )
     if getattr(learner, "n", 0) > MAX_ARMS:  # before memory is allocated
         raise ValueError(f"a store supports learners with at most {MAX_ARMS} arms; got {learner.n}")
     try:

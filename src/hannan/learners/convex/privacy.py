@@ -385,6 +385,10 @@ class PrivacyCurve(Result):
         Bound of the same noise, tuned for the rounds, without a privacy requirement.
     withheld : str, optional
         Reason why a bound is missing.
+    quantity : str, optional
+        Name of the numbers in `scales`.
+    epsilon_at_ten_percent : float or None, optional
+        Smallest epsilon whose bound is at most 1.1 times `free`; None if there is none, or if it was not computed.
 
     Examples
     --------
@@ -403,12 +407,16 @@ class PrivacyCurve(Result):
     bounds: tuple[float | None, ...]
     free: float | None
     withheld: str = ""
+    quantity: str = "scale"
+    epsilon_at_ten_percent: float | None = None
 
     def shown(self) -> Shown:
         rows = [("without privacy", "no bound" if self.free is None else f"expected regret <= {ceiling(self.free)}")]
+        if self.epsilon_at_ten_percent is not None:
+            rows.append(("at most 10% more regret", f"for epsilon >= {ceiling(self.epsilon_at_ten_percent)}"))
         if self.withheld:
             rows.append(("why", f"no bound: {self.withheld}"))
-        heads = ("epsilon", "scale", "bound on the regret", "bound per round")
+        heads = ("epsilon", self.quantity, "bound on the regret", "bound per round")
         # A larger scale is within the budget too, so that it is rounded up as bounds are.
         scales, bounds = map(AtMost, self.scales), [None if bound is None else AtMost(bound) for bound in self.bounds]
         each = [None if bound is None else AtMost(bound / self.rounds) for bound in bounds]
