@@ -137,24 +137,32 @@ struct RegretState {
     double *regret = nullptr, *second = nullptr, *largest = nullptr, *weight = nullptr;
 };
 
-inline constexpr i64 members = 4;
+/// Members that every combination of two layers has, and the places of the members if there is one more.
+inline constexpr i64 members = 4, most_seats = 8;
 
-/// What is remembered of a row until its target comes: numbers in a row of their own. Of forecasts on a grid of quantile
-/// levels there are places a level, and then the answers of the members and of the row, level by level.
+/// State of a row until its target arrives, as one array. Forecasts on a grid of quantile levels have `places` per level,
+/// then the answers of the members and of the row, level by level. `seats` is the number of places of the members: 4, or
+/// 8 if there are more than four members; their answers then follow the other numbers.
 struct OpenRow {
-    enum : i64 { answer = 0, member = 1, top_sizes = 5, settled = 9, low = 10, high = 11, forecasts = 12 };
+    enum : i64 { answer = 0, member = 1, top = 5, settled = 9, low = 10, high = 11, forecasts = 12 };
     double* at;
-    i64 places, levels;
+    i64 places, levels, seats = members;
     HN_INLINE static i64 depth(i64 levels) { return levels ? levels : 1; }
-    HN_INLINE static i64 width(i64 places, i64 levels) {
-        return forecasts + (depth(levels) + 3) * places + (members + 1) * levels;
+    HN_INLINE static i64 width(i64 places, i64 levels, i64 seats = members) {
+        return forecasts + (depth(levels) + 3) * places + (members + 1) * levels +
+               (seats > members ? seats * (depth(levels) + 1) : 0);
     }
     HN_INLINE double* f(i64 q = 0) const { return at + forecasts + q * places; }
     HN_INLINE double* p() const { return f(depth(levels)); }
     HN_INLINE double* sizes() const { return p() + places; }
     HN_INLINE double* quick_sizes() const { return p() + 2 * places; }
-    HN_INLINE double* told(i64 q = 0) const { return levels ? p() + 3 * places + members * q : at + member; }
-    HN_INLINE double* answers() const { return levels ? p() + 3 * places + members * levels : at + answer; }
+    HN_INLINE double* answers() const { return levels ? rest() + members * levels : at + answer; }
+    HN_INLINE double* told(i64 q = 0) const {
+        return seats > members ? more() + seats * q : levels ? rest() + members * q : at + member;
+    }
+    HN_INLINE double* top_sizes() const { return seats > members ? more() + seats * depth(levels) : at + top; }
+    HN_INLINE double* rest() const { return p() + 3 * places; }
+    HN_INLINE double* more() const { return rest() + (members + 1) * levels; }
 };
 
 struct Combination {
@@ -165,6 +173,10 @@ struct Combination {
     i64 levels = 0;
     const double* level = nullptr;
     RuleBState top, b, quick;
+    /// Number of further members, 0 or 1; the forecast of such a member, one number per level, for the row that is
+    /// answered next, and its weights of the columns, if weights are asked for.
+    i64 outside = 0;
+    const double *outside_forecast = nullptr, *outside_weights = nullptr;
     RegretState regrets;
     Setup setup;  // of AdaHedge, with the range that losses must have
     Run own;
@@ -180,11 +192,16 @@ struct Combination {
     bool* awake = nullptr;
 
     HN_INLINE i64 depth() const { return OpenRow::depth(levels); }
+    /// Number of the members, and of their places.
+    HN_INLINE i64 seated() const { return members + outside; }
+    HN_INLINE i64 seats() const { return outside ? most_seats : members; }
+    HN_INLINE i64 width() const { return OpenRow::width(places, levels, seats()); }
+    HN_INLINE OpenRow open_row(double* at) const { return {at, places, levels, seats()}; }
     /// Numbers of a row of forecasts, level by level.
     HN_INLINE i64 cells() const { return n * depth(); }
 
     HN_INLINE i64 room() const {
-        return rule_b_arrays * (2 * places + 4) + 4 * places + setup.room() + 5 * n + 8 + 5 * places +
+        return rule_b_arrays * (2 * places + seats()) + 4 * places + setup.room() + 5 * n + 8 + 5 * places +
                2 * levels;
     }
 };

@@ -26,7 +26,8 @@ struct Mixer {
     std::unordered_map<i64, i64> open;  // row -> slot
 
     Mixer(const MixRule& of, i64 n, std::optional<In<double>> prior)
-        : rule(of), state(combination_of(rule, n)), room(state.room()), awake(new bool[std::size_t(state.places)]()), width(OpenRow::width(state.places, state.levels)) {
+        : rule(of), state(combination_of(rule, n)), room(state.room()),
+          awake(new bool[std::size_t(state.places)]()), width(state.width()) {
         state.awake = awake.get();
         if (prior) {
             require(i64(prior->size()) == n, "prior must have one number per column");
@@ -37,7 +38,7 @@ struct Mixer {
     Mixer(const Mixer&) = delete;
 
     double* ticket(i64 slot) { return tickets.data() + slot * width; }
-    OpenRow read(i64 slot) { return {ticket(slot), state.places, state.levels}; }
+    OpenRow read(i64 slot) { return state.open_row(ticket(slot)); }
     void tell(i64 slot, double* mixed) {
         for (i64 q = 0; q < state.depth(); ++q) mixed[q] = read(slot).answers()[q];
     }

@@ -220,7 +220,7 @@ inline void read_fields(Combination& state, const nb::dict& from) {
 
 /// Check that the answers of a pending row are between its forecasts, and that its sums are at most the current sums.
 inline void check_ticket(const Combination& state, double* at) {
-    const OpenRow ticket{at, state.places, state.levels};
+    const OpenRow ticket = state.open_row(at);
     const double low = at[OpenRow::low], high = at[OpenRow::high];
     must(std::isfinite(low) && std::isfinite(high), "open",
          "have answers between the smallest and the largest forecast");
@@ -248,7 +248,7 @@ inline void check_ticket(const Combination& state, double* at) {
             must(p[i] >= 0.0 && p[i] <= 1.0 + 1e-9, "open", "have weights in [0, 1]");
     if (state.kind == Mixing::two_layers)
         for (i64 k = 0; k < members; ++k)
-            must(at[OpenRow::top_sizes + k] >= 0.0 && at[OpenRow::top_sizes + k] <= state.top.sizes[k],
+            must(ticket.top_sizes()[k] >= 0.0 && ticket.top_sizes()[k] <= state.top.sizes[k],
                  "open", "have sums between 0 and the current sums");
     if (has_rule_b(state.kind))
         for (i64 i = 0; i < state.n; ++i) {

@@ -21,6 +21,9 @@ struct PanelTable {
     In<double> targets;
     In<i64> known, starts;
     std::optional<Table2<double>> prior;  // one row for all series, or one per series
+    /// A further member of the upper layer: its forecasts, and its last weights of the columns.
+    std::optional<Table2<double>> outside;
+    std::optional<In<double>> outside_weights;
 
     const double* prior_of(i64 series) const {
         return prior ? prior->data() + (prior->shape(0) > 1 ? series * i64(prior->shape(1)) : 0) : nullptr;
@@ -52,7 +55,7 @@ struct Worker {
         const i64* known = table.known.data();
         const i64 begin = table.starts.data()[which], end = table.starts.data()[which + 1];
         const i64 rows = end - begin, depth = c.depth();
-        const i64 width = OpenRow::width(c.places, c.levels);
+        const i64 width = c.width();
         combinations().begin(c, room.at(0), table.prior_of(which));
         counts.assign(std::size_t(rows) + 2, 0);
         order.assign(std::size_t(rows), 0);
@@ -79,25 +82,26 @@ struct Worker {
             }
             if (t == rows) break;
             const i64 at = begin + t;
+            if (c.outside) c.outside_forecast = table.outside->data() + at * depth;
             if (!combinations().answer(c, table.forecasts.data() + at * c.cells(), ticket(t), nullptr)) {
                 happened.trouble = Trouble::asleep;
                 return at;
             }
-            const double* told = OpenRow{ticket(t), c.places, c.levels}.answers();
+            const double* told = c.open_row(ticket(t)).answers();
             for (i64 q = 0; q < depth; ++q) results.mixed.data()[at * depth + q] = told[q];
         }
-        finish(results, which);
+        finish(table, results, which);
         return -1;
     }
 
-    void finish(const PanelResults& results, i64 which) {
+    void finish(const PanelTable& table, const PanelResults& results, i64 which) {
         const i64 n = c.n;
         for (i64 i = 0; i < n; ++i) {
             results.losses.data()[which * n + i] = c.tally.losses[i];
             results.beside.data()[which * n + i] = c.tally.beside[i];
             results.awake.data()[which * n + i] = c.tally.awake[i];
         }
-        double top[members] = {0.0, 0.0, 0.0, 0.0};
+        double top[most_seats] = {};
         if (c.kind == Mixing::two_layers) combinations().bounds(c.top, top);
         if (has_rule_b(c.kind)) combinations().bounds(c.b, results.bounds.data() + which * n);
         reinterpret_cast<PanelTotals*>(results.totals.data())[which] = {c.tally.settled, c.tally.mixture,
@@ -107,8 +111,11 @@ struct Worker {
                              c.b.grown};
         // The weights that a row in which everybody is awake would have; forecasts do not matter but for the median.
         std::vector<double> even(std::size_t(c.cells()), 0.0),
-            scratch(std::size_t(OpenRow::width(c.places, c.levels)), 0.0);
+            scratch(std::size_t(c.width()), 0.0);
+        c.outside_forecast = even.data();
+        c.outside_weights = c.outside ? table.outside_weights->data() : nullptr;
         combinations().answer(c, even.data(), scratch.data(), results.weights.data() + which * n);
+        c.outside_weights = nullptr;
     }
 };
 
@@ -118,7 +125,15 @@ nb::tuple panel(const MixRule& rule, const PanelTable& table, const PanelResults
     const i64 rows = i64(table.targets.size()), n = i64(results.losses.shape(1)),
               series = i64(table.starts.size()) - 1;
     const i64 *known = table.known.data(), *starts = table.starts.data();
-    const Combination like = combination_of(rule, n);
+    Combination like = combination_of(rule, n);
+    if (table.outside) {
+        require(rule.kind == Mixing::two_layers && table.outside_weights &&
+                    i64(table.outside_weights->size()) == n,
+                "a further member needs the rule with two layers, and one weight per column");
+        require(i64(table.outside->shape(0)) == rows && i64(table.outside->shape(1)) == like.depth(),
+                "a further member must have one forecast per row and level");
+        like.outside = 1;
+    }
     require(i64(table.forecasts.shape(1)) == like.cells(), "forecasts must have one entry per column");
     require(i64(table.forecasts.shape(0)) == rows && i64(table.known.size()) == rows &&
                 i64(results.mixed.size()) == rows * like.depth(),
@@ -157,10 +172,12 @@ void bind_panel(nb::module_& m) {
         .def(
             "__init__",
             [](PanelTable* made, Table2<double> forecasts, In<double> targets, In<i64> known, In<i64> starts,
-               std::optional<Table2<double>> prior) {
-                new (made) PanelTable{forecasts, targets, known, starts, prior};
+               std::optional<Table2<double>> prior, std::optional<Table2<double>> outside,
+               std::optional<In<double>> outside_weights) {
+                new (made) PanelTable{forecasts, targets, known, starts, prior, outside, outside_weights};
             },
-            "forecasts"_a, "targets"_a, "known"_a, "starts"_a, "prior"_a.none() = nb::none());
+            "forecasts"_a, "targets"_a, "known"_a, "starts"_a, "prior"_a.none() = nb::none(),
+            "outside"_a.none() = nb::none(), "outside_weights"_a.none() = nb::none());
     nb::class_<PanelResults>(m, "PanelResults", "Arrays that a combined panel is written to.")
         .def(
             "__init__",

@@ -10,7 +10,7 @@ namespace hn::HN_ISA {
 
 inline Happened settle_row(Combination& c, double* numbers, double y) {
     if (c.levels) return settle_levels(c, numbers, y);
-    const OpenRow ticket{numbers, c.places, 0};
+    const OpenRow ticket = c.open_row(numbers);
     const double *f = ticket.f(), *told = ticket.told(), x = numbers[OpenRow::answer];
     const double low = numbers[OpenRow::low], high = numbers[OpenRow::high];
     const bool prompt = numbers[OpenRow::settled] == c.tally.settled;
@@ -42,11 +42,14 @@ inline Happened settle_row(Combination& c, double* numbers, double y) {
     const double scale = max(abs(low), abs(high));
     if (has_adahedge(c.kind)) expected = settle_own(c, ticket.p(), f, g, low, whole, prompt);
     if (c.kind == Mixing::two_layers) {
-        const f64x4 four = load4(told);
-        const double least_told = fold_min(four), most_told = fold_max(four);
+        double least_told = fold_min(load4(told)), most_told = fold_max(load4(told));
+        for (i64 k = members; k < c.seated(); ++k) {
+            least_told = min(told[k], least_told);
+            most_told = max(told[k], most_told);
+        }
         const double top_scale = max(abs(least_told), abs(most_told));
         settle_b<false>(c.top, {told, x, g, least_told, most_told, top_scale,
-                                prompt ? nullptr : numbers + OpenRow::top_sizes});
+                                prompt ? nullptr : ticket.top_sizes()});
         settle_b(c.b, {f, told[0], slopes[0], low, high, scale, prompt ? nullptr : ticket.sizes()});
         settle_b(c.quick, {f, told[1], slopes[1], low, high, scale, prompt ? nullptr : ticket.quick_sizes()});
         double costs[members];
@@ -77,7 +80,7 @@ inline i64 prompt_rows(Combination& c, const double* forecasts, const double* ta
                 return t;
             }
         }
-        const double* told = OpenRow{ticket, c.places, c.levels}.answers();
+        const double* told = c.open_row(ticket).answers();
         for (i64 q = 0; q < depth; ++q) mixed[t * depth + q] = told[q];
     }
     return rows;
@@ -105,7 +108,7 @@ inline void begin_combination(Combination& c, double* numbers, const double* pri
     };
     lay(c.b, c.n, 1.0);
     lay(c.quick, c.n, 0.99);
-    lay(c.top, members, 1.0);
+    lay(c.top, c.seated(), 1.0);
     RegretState& s = c.regrets;
     s = {
         c.n, c.places, 0.0, 0.0, numbers, numbers + c.places, numbers + 2 * c.places, numbers + 3 * c.places};

@@ -256,8 +256,8 @@ HN_INLINE double mix_row(Combination& c, const double* f, double low, double hig
         told[1] = mix_b(c.quick, f, low, high, shares);
         if (first) share_adahedge(c, up == c.n, c.awake, p);
         told[2] = max(min(weighed(p, f, c.n), high), low);
-        double part[members], least_told = told[0], most_told = told[0];
-        for (int k = 1; k < 4; ++k) {
+        double part[most_seats], least_told = told[0], most_told = told[0];
+        for (i64 k = 1; k < c.seated(); ++k) {
             least_told = min(told[k], least_told);
             most_told = max(told[k], most_told);
         }
@@ -265,7 +265,8 @@ HN_INLINE double mix_row(Combination& c, const double* f, double low, double hig
         if (weights)
             for (i64 i = 0; i < c.n; ++i)
                 weights[i] = part[0] * c.row[i] + part[1] * shares[i] + part[2] * p[i] +
-                             (c.awake[i] ? part[3] / double(up) : 0.0);
+                             (c.awake[i] ? part[3] / double(up) : 0.0) +
+                             (c.outside_weights ? part[members] * c.outside_weights[i] : 0.0);
         return x;
     }
     if (c.kind == Mixing::rule_b) {
@@ -287,7 +288,7 @@ HN_INLINE double mix_row(Combination& c, const double* f, double low, double hig
 }
 
 inline bool answer_row(Combination& c, const double* forecasts, double* numbers, double* weights) {
-    const OpenRow ticket{numbers, c.places, c.levels};
+    const OpenRow ticket = c.open_row(numbers);
     const i64 depth = c.depth(), median = (depth - 1) / 2;
     double bottom = infinity, top = -infinity;
     for (i64 q = 0; q < depth; ++q, forecasts += c.n) {
@@ -307,6 +308,10 @@ inline bool answer_row(Combination& c, const double* forecasts, double* numbers,
         for (i64 i = c.n; i < c.places; ++i) f[i] = __builtin_nan("");
         double* told = ticket.told(q);
         told[3] = max(min(sum / double(up), high), low);
+        if (c.outside) {
+            told[members] = max(min(c.outside_forecast[q], high), low);
+            for (i64 k = c.seated(); k < c.seats(); ++k) told[k] = __builtin_nan("");
+        }
         bottom = min(low, bottom);
         top = max(high, top);
         // Weights are common to the levels; the median's are told of the middle one.
@@ -320,7 +325,7 @@ inline bool answer_row(Combination& c, const double* forecasts, double* numbers,
     if (has_rule_b(c.kind)) {
         for (i64 i = 0; i < c.places; ++i) ticket.sizes()[i] = c.b.sizes[i];
         if (c.kind == Mixing::two_layers) {
-            for (i64 i = 0; i < members; ++i) numbers[OpenRow::top_sizes + i] = c.top.sizes[i];
+            for (i64 i = 0; i < c.seats(); ++i) ticket.top_sizes()[i] = c.top.sizes[i];
             for (i64 i = 0; i < c.places; ++i) ticket.quick_sizes()[i] = c.quick.sizes[i];
         }
     }

@@ -85,7 +85,8 @@ HN_INLINE void settle_layer(Combination& c, RuleBState& b, const double* f, cons
 }
 
 inline Happened settle_levels(Combination& c, double* numbers, double y) {
-    const OpenRow ticket{numbers, c.places, c.levels};
+    const OpenRow ticket = c.open_row(numbers);
+    const i64 seats = c.seats();
     const double *f = ticket.f(), *told = ticket.told(), *x = ticket.answers();
     const bool prompt = numbers[OpenRow::settled] == c.tally.settled;
     bool whole = true;
@@ -106,13 +107,12 @@ inline Happened settle_levels(Combination& c, double* numbers, double y) {
     const double scale = max(abs(numbers[OpenRow::low]), abs(numbers[OpenRow::high]));
     if (c.kind == Mixing::two_layers) {
         expected = settle_own(c, ticket.p(), f, 1.0, 0.0, whole, prompt);
-        double four[members], costs[members];
-        settle_layer<false>(c, c.top, told, x, 1, y, four, prompt ? nullptr : numbers + OpenRow::top_sizes,
-                            scale);
-        settle_layer(c, c.b, f, told, members, y, c.line, prompt ? nullptr : ticket.sizes(), scale);
-        settle_layer(c, c.quick, f, told + 1, members, y, c.line, prompt ? nullptr : ticket.quick_sizes(),
+        double line[most_seats], costs[members];
+        settle_layer<false>(c, c.top, told, x, 1, y, line, prompt ? nullptr : ticket.top_sizes(), scale);
+        settle_layer(c, c.b, f, told, seats, y, c.line, prompt ? nullptr : ticket.sizes(), scale);
+        settle_layer(c, c.quick, f, told + 1, seats, y, c.line, prompt ? nullptr : ticket.quick_sizes(),
                      scale);
-        for (i64 k = 0; k < members; ++k) costs[k] = price_levels(c, told + k, members, y);
+        for (i64 k = 0; k < members; ++k) costs[k] = price_levels(c, told + k, seats, y);
         count_members(c, costs, whole);
     } else if (c.kind == Mixing::rule_b) {
         settle_layer(c, c.b, f, x, 1, y, c.line, prompt ? nullptr : ticket.sizes(), scale);
@@ -121,7 +121,7 @@ inline Happened settle_levels(Combination& c, double* numbers, double y) {
         if (has_adahedge(c.kind)) expected = settle_own(c, ticket.p(), c.line, 1.0, own.low, whole, prompt);
         else if (has_regrets(c.kind)) settle_regrets(c.regrets, c.kind, c.line, own.at, 1.0);
     }
-    c.mean_loss += price_levels(c, told + 3, members, y);
+    c.mean_loss += price_levels(c, told + 3, seats, y);
     count_row(c.tally, c.n, c.losses, price_levels(c, x, 1, y), expected);
     return {};
 }

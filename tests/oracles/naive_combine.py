@@ -206,23 +206,25 @@ def _soft_least(L: Any, scale: float) -> float:
 
 
 class TwoLayers:
-    """B over {B, B .99, AdaHedge on own losses, the mean}."""
+    """B over {B, B .99, AdaHedge on own losses, the mean}, and the forecasts of a further member if it is `outside`."""
 
-    def __init__(self, n: int, prior: Any = None, still: bool = True, start: float = 0.1) -> None:
+    def __init__(
+        self, n: int, prior: Any = None, still: bool = True, start: float = 0.1, outside: bool = False
+    ) -> None:
         self.n = n
-        self.top = RuleB(4, still=still, start=start)
+        self.top = RuleB(4 + outside, still=still, start=start)
         self.b, self.quick = RuleB(n, 1.0, prior, still, start), RuleB(n, 0.99, prior, still, start)
         self.own = OwnLosses(n)
 
-    def weights(self, awake: Any) -> Any:
-        """Of the columns."""
-        shares = self.top.weights(np.ones(4, dtype=bool))
+    def weights(self, awake: Any, *outside: Any) -> Any:
+        """Of the columns; `outside`: those of the further member."""
+        shares = self.top.weights(np.ones(4 + len(outside), dtype=bool))
         members = [self.b.weights(awake), self.quick.weights(awake), self.own.weights(awake), awake / awake.sum()]
-        return shares @ np.array(members)
+        return shares @ np.array([*members, *outside])
 
-    def answer(self, f: Any) -> dict[str, Any]:
+    def answer(self, f: Any, *outside: float) -> dict[str, Any]:
         row: dict[str, Any] = {"b": self.b.answer(f), "quick": self.quick.answer(f), "own": self.own.answer(f)}
-        told = np.array([row["b"]["x"], row["quick"]["x"], row["own"]["x"], np.nanmean(f)])
+        told = np.array([row["b"]["x"], row["quick"]["x"], row["own"]["x"], np.nanmean(f), *outside])
         row["top"] = self.top.answer(told)
         return row | {"x": row["top"]["x"], "f": row["b"]["f"]}
 

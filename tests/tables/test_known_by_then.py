@@ -112,19 +112,25 @@ def launches(late=False):
 
 @pytest.mark.parametrize("horizon", [1, 3])
 def test_new_series_start_from_the_pool_of_then(horizon):
-    """The prior of a series is .9 of the pool's weights from targets known on its first day, and .1 even."""
+    """The prior of a series is .9 of the pool's weights from targets known on its first day, and .1 even.
+
+    The pool combines forecasts and targets in units of the mean spread of their series so far.
+    """
     frame = launches()
-    told = hn.combine(frame, "y", by="unique_id", prior="pool", horizon=horizon)
+    columns = frame[["m0", "m1", "m2"]]
+    spread = (columns.sub(columns.mean(axis=1), axis=0)).abs().mean(axis=1)
+    scale = spread.groupby(frame.unique_id).cumsum() / (frame.groupby("unique_id").cumcount() + 1)
+    told = hn.combine(frame, "y", by="unique_id", prior="pool", pooled=False, horizon=horizon)
     days = sorted(set(frame.ds))
     for s in range(6):
         first = frame.ds[frame.unique_id == f"s{s}"].iloc[0]
         pool, names = hn.Combiner(3), ["m0", "m1", "m2"]
         for d, day in enumerate(days[: days.index(first) + 1]):
             for t in frame.index[frame.ds == days[d - horizon]] if d >= horizon else []:
-                pool.settle(int(t), frame.y[t])
+                pool.settle(int(t), frame.y[t] / scale[t])
             if day < first:
                 for t in frame.index[frame.ds == day]:
-                    pool.answer(int(t), frame.loc[t, names].to_numpy(dtype=float))
+                    pool.answer(int(t), frame.loc[t, names].to_numpy(dtype=float) / scale[t])
         prior = 0.9 * pool.weights() + 0.1 / 3
         np.testing.assert_allclose(told.started[s], prior, rtol=1e-9)
         # The series is a combiner with that prior, and its bound has ln(P/pi).
@@ -143,7 +149,7 @@ def test_new_series_start_from_the_pool_of_then(horizon):
 def test_the_bound_of_a_prior_is_ln_p_over_pi():
     frame = launches()
     told = hn.combine(frame, "y", learner="b", by="unique_id", prior="pool")
-    even = hn.combine(frame, "y", learner="b", by="unique_id")
+    even = hn.combine(frame, "y", learner="b", by="unique_id", pooled=False)
     realised = told.mixture[:, None] - told.losses
     assert (realised <= told.bounds).all()
     prior = told.started[5]
@@ -168,7 +174,7 @@ def test_a_beginning_knows_nothing_of_what_comes():
     other.loc[other.ds >= first, "y"] += 100.0
     earlier = frame.copy()
     earlier.loc[frame.index[frame.ds < first][-1], "y"] += 100.0
-    told = [hn.combine(f, "y", by="unique_id", prior="pool").started[3] for f in (frame, other, earlier)]
+    told = [hn.combine(f, "y", by="unique_id").started[3] for f in (frame, other, earlier)]
     assert (told[0] == told[1]).all()
     assert (told[0] != told[2]).any()
 

@@ -43,7 +43,7 @@ def panel(series=5, rows=30, seed=0, holes=0.2, mixed=True):
 def test_each_series_is_as_if_alone(learner, horizon):
     frame = panel()
     frame.loc[[3, 20], "y"] = np.nan
-    told = hn.combine(frame, "y", learner=learner, by="unique_id", time="ds", horizon=horizon)
+    told = hn.combine(frame, "y", learner=learner, by="unique_id", time="ds", horizon=horizon, pooled=False)
     for s, (name, part) in enumerate(frame.groupby("unique_id", sort=False)):
         alone = hn.combine(part.drop(columns="unique_id"), "y", learner=learner, time="ds", horizon=horizon)
         np.testing.assert_allclose(told.forecast[part.index], alone.forecast, rtol=1e-12)
@@ -85,7 +85,8 @@ def cross_validated(every=2):
 def test_no_target_is_used_before_it_was_known():
     """With a column of cutoffs: the combiner, told every target as soon as its day has come, says the same."""
     frame = cross_validated()
-    told = hn.combine(frame, "y", by="unique_id", experts=["naive", "drift"])
+    options = {"experts": ["naive", "drift"], "pooled": False}
+    told = hn.combine(frame, "y", by="unique_id", **options)
     combiner, waiting = hn.Combiner(["naive", "drift"]), []
     for t, row in enumerate(frame.itertuples()):
         for k in [k for k in waiting if frame.ds[k] <= row.cutoff]:
@@ -94,10 +95,10 @@ def test_no_target_is_used_before_it_was_known():
         assert combiner.answer(t, [row.naive, row.drift]) == pytest.approx(told.forecast[t], rel=1e-12)
         waiting.append(t)
     # Several horizons in one table, each with weights of its own.
-    steps = hn.combine(frame, "y", by=["unique_id", "step"], experts=["naive", "drift"])
+    steps = hn.combine(frame, "y", by=["unique_id", "step"], **options)
     assert steps.table.series == 3
     one = frame[frame.step == 1]
-    alone = hn.combine(one, "y", by="unique_id", experts=["naive", "drift"])
+    alone = hn.combine(one, "y", by="unique_id", **options)
     np.testing.assert_allclose(steps.forecast[one.index], alone.forecast)
     assert steps.table.name(2) == "a / 3"
 
@@ -107,6 +108,8 @@ def test_no_target_is_used_before_it_was_known():
 def test_a_pool_is_one_combiner_in_the_order_of_time(late, unsorted):
     frame = shuffled(panel(4, holes=0.0)).reset_index(drop=True) if unsorted else panel(4, holes=0.0)
     told = hn.combine(frame, "y", by="unique_id", time="ds", pooled=True, horizon=late)
+    # Rows of one time are in the order of the names of their series, in whatever order they come.
+    frame = frame.sort_values("unique_id", kind="stable")
     combiner, days = hn.Combiner(["m0", "m1", "m2"]), sorted(set(frame.ds))
     for d, day in enumerate(days):
         if d >= late:
@@ -327,7 +330,8 @@ def test_weights_as_forecast_hubs_take_them(tmp_path):
     many = hn.combine(frame, "y", by="unique_id").weights_frame()
     assert list(many) == ["unique_id", "model_id", "weight"]
     np.testing.assert_allclose(many.groupby("unique_id").weight.sum(), 1.0)
-    np.testing.assert_allclose(many[many.unique_id == "s0"].weight, told.weight, rtol=1e-9)
+    alone = hn.combine(frame, "y", by="unique_id", pooled=False).weights_frame()
+    np.testing.assert_allclose(alone[alone.unique_id == "s0"].weight, told.weight, rtol=1e-9)
     frame.to_csv(tmp_path / "f.csv", index=False)
     arguments = [str(tmp_path / "f.csv"), "--target", "y", "--by", "unique_id", "--out", str(tmp_path / "out")]
     CliRunner().invoke(command, arguments, catch_exceptions=False)
@@ -409,16 +413,18 @@ def test_unsorted_rows_give_the_forecasts_of_sorted_rows_in_the_order_of_the_inp
 def test_unsorted_rows_never_see_a_target_early():
     """Each target changes only forecasts that were issued at its time or later, in whatever order the rows come."""
     frame = shuffled(nixtla())
-    told = hn.combine(frame, "y", by="unique_id").forecast
+    told = [hn.combine(frame, "y", by="unique_id", pooled=pooled).forecast for pooled in (False, None)]
     row = 17
     assert np.isfinite(frame.y.iloc[row])
     changed = frame.copy()
     same = (frame.unique_id == frame.unique_id.iloc[row]) & (frame.ds == frame.ds.iloc[row])
     changed.loc[same, "y"] += 1000.0
-    moved = hn.combine(changed, "y", by="unique_id").forecast != told
-    assert moved.any()
-    assert (frame.cutoff[moved] >= frame.ds.iloc[row]).all()
-    assert (frame.unique_id[moved] == frame.unique_id.iloc[row]).all()
+    for pooled, before in zip((False, None), told, strict=True):
+        moved = hn.combine(changed, "y", by="unique_id", pooled=pooled).forecast != before
+        assert moved.any()
+        assert (frame.cutoff[moved] >= frame.ds.iloc[row]).all()
+        # On their own, only rows of the same series move; by default, rows of other series move too.
+        assert (frame.unique_id[moved] == frame.unique_id.iloc[row]).all() == (pooled is False)
 
 
 def test_duplicates_in_unsorted_rows_are_errors():
@@ -575,13 +581,13 @@ def test_bar_counts_every_row_of_every_pass(monkeypatch):
             seen[-1][1] = played
 
     monkeypatch.setattr(passes, "Progress", Counted)
-    monkeypatch.setattr("hannan.tables.combine.panel.STRETCH", 7)
+    monkeypatch.setattr("hannan.tables.combine.pool.STRETCH", 7)
     frame, quantiled = panel(), nixtla(quantiles=True)
     whole = hn.combine(frame, "y", by="unique_id", pooled=True).forecast
     hn.combine(frame, "y", by="unique_id")
     hn.combine(quantiled, "y", by="unique_id", per_quantile=True)
     hn.combine(quantiled, "y", by="unique_id", per_quantile=True, pooled=True)
     rows, more = len(frame), len(quantiled)
-    assert seen == [[2 * rows] * 2, [2 * rows] * 2, [5 * more] * 2, [2 * more] * 2]
+    assert seen == [[2 * rows] * 2, [3 * rows] * 2, [6 * more] * 2, [2 * more] * 2]
     monkeypatch.undo()
     assert (hn.combine(frame, "y", by="unique_id", pooled=True).forecast == whole).all()

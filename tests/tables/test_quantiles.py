@@ -273,7 +273,7 @@ def long(series=4, holes=0.2):
 def test_each_series_is_as_if_alone(horizon, per_quantile):
     frame = long()
     frame.loc[[3, 40], "y"] = np.nan
-    told = hn.combine(frame, "y", by="unique_id", horizon=horizon, per_quantile=per_quantile)
+    told = hn.combine(frame, "y", by="unique_id", horizon=horizon, per_quantile=per_quantile, pooled=False)
     assert told.forecast.shape == (len(frame), 5)
     known = ~frame.y.isna().to_numpy()
     for s, (_, part) in enumerate(frame.groupby("unique_id", sort=False)):

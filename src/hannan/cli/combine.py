@@ -98,8 +98,8 @@ Examples:
     "--prior",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Initial weights: CSV with model_id and weight, as a run with --by writes them; with --by also pool, the "
-    "weights learned so far by all series.",
+    help="Initial weights: CSV with model_id and weight, as a run with --by writes them; with --by also pool (default: "
+    "pool with --by, equal otherwise), the weights learned so far by all series.",
 )
 @click.option(
     "--time",
@@ -124,7 +124,12 @@ Examples:
 @click.option(
     "--by", metavar="A,B", help="Columns that identify a series in a long table; each series is combined separately."
 )
-@click.option("--pooled", is_flag=True, help="With --by: share one set of weights across series (rows in time order).")
+@click.option(
+    "--pooled/--separate",
+    default=None,
+    help="With --by: one set of weights for all series, or each series on its own (default: each series has weights of "
+    "its own and learns from the pool of all series, if there is a column of times).",
+)
 @click.option(
     "--quantiles",
     metavar="PATTERN",
@@ -146,7 +151,7 @@ Examples:
 @shared("Folder for combined.csv, weights.csv, summary.json and index.html.")
 def command(
     file: Path, target: str, loss: str, span: str | None, cap: float | None, learner: str | None, time: str | None,
-    horizon: int, by: str | None, issued: str | None, target_time: str | None, pooled: bool, prior: Path | None,
+    horizon: int, by: str | None, issued: str | None, target_time: str | None, pooled: bool | None, prior: Path | None,
     quantiles: str | None, per_quantile: bool, crossing: str, experts: str | None, delimiter: str, as_json: bool,
     seed: int, out: Path | None,
 ) -> None:  # fmt: skip
@@ -179,8 +184,9 @@ def command(
     shown = Shown(out, as_json, delimiter)
     if by is not None:
         combine_series(file, target, listed(by), task, pooled, shown)
-    elif pooled:
-        raise ValueError("--pooled is for tables with many series; name their column with --by")
+    elif pooled is not None:
+        chosen_by = "--pooled" if pooled else "--separate"
+        raise ValueError(f"{chosen_by} is for tables with many series; name their column with --by")
     else:
         combine_rows(file, target, task, shown)
 
@@ -265,7 +271,7 @@ def _tell(summary: Summary, shown: Shown, drawn: bool, live: bool) -> None:
     click.echo(f"\n{out}: combined.csv, weights.csv, summary.json, {page}", err=live)
 
 
-def combine_series(file: Path, target: str, by: Sequence[str], task: Task, pooled: bool, shown: Shown) -> None:
+def combine_series(file: Path, target: str, by: Sequence[str], task: Task, pooled: bool | None, shown: Shown) -> None:
     """Combine every series of a file, print the summary and write the results."""
     from hannan.tables.combine.panels import panel_of, read_columns
     from hannan.tables.read.table import BadTable, named

@@ -252,7 +252,7 @@ def combine(
     by: str | Sequence[str] | None = None,
     issued: str | None = None,
     target_time: str | None = None,
-    pooled: bool = False,
+    pooled: bool | None = None,
     prior: Any = None,
     quantiles: str | bool | None = None,
     per_quantile: bool = False,
@@ -291,11 +291,13 @@ def combine(
     issued, target_time : str, optional
         Columns of issue times and target times. Only rows issued at or after a target time use the target. With `by`,
         a column `cutoff` is the default of `issued`.
-    pooled : bool, default False
-        With `by`: share one set of weights across series, with rows in the order of time.
+    pooled : bool, optional
+        With `by`: True uses one set of weights for all series, with rows in the order of time; False combines each
+        series on its own. Default: each series has weights of its own, starts from the weights learned so far by all
+        series, and has the pool of all series as a further member (with a column of times only).
     prior : mapping, sequence or "pool", optional
         Initial weights, such as `panel.prior()` of earlier series. With `by`, "pool" starts each series from the
-        weights learned so far by all series.
+        weights learned so far by all series, which is the default unless `pooled` is given.
     quantiles : str or bool, optional
         Pattern of the names of quantile columns, such as "{model}_p{percent}". Default: columns named `model-lo-90`,
         `model-hi-90`, `model-q-0.1` or `model-median` are quantiles if the loss is the default. False: combine point
@@ -356,7 +358,7 @@ def combine(
         from hannan.tables.combine.panels import panel_of
 
         return panel_of(frame, target, (by,) if isinstance(by, str) else tuple(by), task, pooled)
-    if pooled or isinstance(prior, str):
+    if pooled is not None or isinstance(prior, str):
         raise ValueError("pooled and prior='pool' are for tables with many series; name their column with by=")
     data = frame_of(frame, target, experts, timing.time, issued)
     timing = replace(timing, time=data.time)

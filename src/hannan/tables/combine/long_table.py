@@ -42,6 +42,8 @@ class LongTable:
     due: Array = field(hash=False)
     #: Columns that the rows were sorted by; empty if they were in order.
     sorted_by: tuple[str, ...] = ()
+    #: True if the table has a column of times; otherwise times are numbers of rows.
+    timed: bool = True
 
     @property
     def series(self) -> int:
@@ -51,6 +53,15 @@ class LongTable:
     def name(self, series: int) -> str:
         """Return the name of a series."""
         return " / ".join(str(value) for value in self.keys[series])
+
+    def by_name(self) -> Whole:
+        """Return the rank of each row in the order of the names of the series, then of the rows of a series."""
+        names = [tuple(str(value) for value in key) for key in self.keys]
+        place: Whole = np.empty(self.series, dtype=np.int64)
+        place[sorted(range(self.series), key=names.__getitem__)] = np.arange(self.series)
+        ranks: Whole = np.empty(len(self.order), dtype=np.int64)
+        ranks[np.argsort(np.repeat(place, np.diff(self.starts)), kind="stable")] = np.arange(len(self.order))
+        return ranks
 
     def of(self, row: int) -> int:
         """Return the series of a row."""
@@ -99,6 +110,7 @@ def long_table(
         issued=asked,
         due=stamps,
         sorted_by=sorted_by,
+        timed=time is not None,
     )
     if time is not None:
         _distinct(found, timing, columns[time])

@@ -18,6 +18,8 @@ class PointLoss:
     """Loss loss(f, y) >= 0 of a forecast f; `kernel` is its name in the engine."""
 
     kernel: ClassVar[str] = ""
+    #: True if another unit of forecasts and targets multiplies every loss by the same number.
+    scale_free: ClassVar[bool] = False
 
     @property
     def parameter(self) -> float:
@@ -81,6 +83,7 @@ class Absolute(PointLoss):
     """
 
     kernel: ClassVar[str] = "absolute"
+    scale_free: ClassVar[bool] = True
 
     def value(self, f: Any, y: Any) -> Any:
         return abs(f - y)
@@ -94,6 +97,7 @@ class Squared(PointLoss):
     """Squared loss (f - y)^2; the best constant forecast is the mean."""
 
     kernel: ClassVar[str] = "squared"
+    scale_free: ClassVar[bool] = True
 
     def value(self, f: Any, y: Any) -> Any:
         return (f - y) * (f - y)
@@ -112,6 +116,7 @@ class Pinball(PointLoss):
 
     quantile: float
     kernel: ClassVar[str] = "pinball"
+    scale_free: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "quantile", validation.between(self.quantile, 0.0, 1.0, "the quantile", "()"))

@@ -109,6 +109,10 @@ class PanelSummary:
         if panel.started is not None and not panel.pooled:
             whence = "of the pool of all series when each series began" if panel.from_pool else "given as prior"
             rows.append(("initial weights", whence))
+        if panel.with_pool:
+            rows.append(("further member", "the pool of all series, in units of the spread of each series"))
+        if panel.alone:
+            rows.append(("weights", f"each series on its own: {panel.alone}"))
         if not self.settled:
             return rows
         rows += [
@@ -190,6 +194,8 @@ class PanelSummary:
             "rows": {"answered": len(table.order), "settled": self.settled, "waiting": self.waiting},
             "forecasts": [{"series": series, **waits(one)} for series, one in self.forecasts],
             "loss": panel.loss.name, "learner": panel.learner, "pooled": panel.pooled,
+            "learns_from_pool": {"initial_weights": panel.from_pool, "member": panel.with_pool,
+                                 "alone_because": panel.alone or None},
             "combination": {"total": self.total}, "mean_of_experts": {"total": self.mean},
             "median_of_experts": {"total": self.median},
             "best_expert": {"name": panel.experts[self.best], "total": self.losses[self.best]},
@@ -234,7 +240,7 @@ class PanelSummary:
         rows = dict(self.rows())
         series = f"{panel.table.series} series by {', '.join(panel.table.by)}"
         lines = [self.title, f"{series}; {self._state()}; loss: {panel.loss.name}; rule: {panel.learner}"]
-        named = ("models", "ignored", "weights", "initial weights")
+        named = ("models", "ignored", "weights", "initial weights", "further member")
         lines += pairs([(name, rows[name]) for name in named if name in rows])
         if self.forecasts:
             waiting = [("forecast", f"{x.text}  for {series}, {x.name}") for series, x in self.forecasts[-SHOWN:]]

@@ -16,8 +16,9 @@ from hannan.learners.adahedge import Rule
 from hannan.learners.names import FORECASTS
 from hannan.saving.result import Result, Shown, frame_of, library_of
 from hannan.tables.combine.long_table import long_table
-from hannan.tables.combine.panel import POOL, SHARE, PanelSums, combine_long, quantiled_long
+from hannan.tables.combine.panel import POOL, PanelSums, combine_long, quantiled_long
 from hannan.tables.combine.panel_summary import PanelSummary, save, weights_long
+from hannan.tables.combine.pool import SHARE
 from hannan.tables.combine.run import Task
 from hannan.tables.learner import for_forecasts
 from hannan.tables.read.frames import columns_of
@@ -84,7 +85,7 @@ class Panel(PanelSums, Result):
 
 
 def panel_of(
-    frame: Any, target: Any, by: Sequence[str], task: Task, pooled: bool = False, progress: bool = False
+    frame: Any, target: Any, by: Sequence[str], task: Task, pooled: bool | None = None, progress: bool = False
 ) -> Panel:
     """Return the panel of a frame; columns of times are found by their usual names if they are not named.
 

@@ -220,6 +220,7 @@ class QuantileLoss(PointLoss):
     levels: tuple[float, ...]
     apart: bool = False
     kernel: ClassVar[str] = "pinball"
+    scale_free: ClassVar[bool] = True
 
     @property
     def parameter(self) -> float:

@@ -286,9 +286,13 @@ class OwnRule(Stepped):
         self.rule.settle(row.forecasts.copy(), row.weights.copy(), target)
 
 
+#: Rules that have initial weights.
+WITH_PRIOR = ("two-layers", "b")
+
+
 def no_prior(rule: Any, prior: Any) -> None:
     """Raise ValueError if the rule has no prior."""
-    if prior is not None and getattr(rule, "name", "") not in ("two-layers", "b"):
+    if prior is not None and getattr(rule, "name", "") not in WITH_PRIOR:
         raise ValueError(f"prior is for the rules two-layers and b; got {rule!r}")
 
 

@@ -41,7 +41,7 @@ class Options(TypedDict, total=False):
     horizon: int
     issued: str | None
     target_time: str | None
-    pooled: bool
+    pooled: bool | None
     prior: Any
     quantiles: str | bool | None
     per_quantile: bool
