@@ -127,8 +127,8 @@ Examples:
 @click.option(
     "--pooled/--separate",
     default=None,
-    help="With --by: one set of weights for all series, or each series on its own (default: each series has weights of "
-    "its own and learns from the pool of all series, if there is a column of times).",
+    help="With --by: one set of weights for all series, or each series alone (default: each series has separate "
+    "weights and learns from the pool of all series, if there is a column of times).",
 )
 @click.option(
     "--quantiles",

@@ -293,7 +293,7 @@ def combine(
         a column `cutoff` is the default of `issued`.
     pooled : bool, optional
         With `by`: True uses one set of weights for all series, with rows in the order of time; False combines each
-        series on its own. Default: each series has weights of its own, starts from the weights learned so far by all
+        series on its own. Default: each series has separate weights, starts from the weights learned so far by all
         series, and has the pool of all series as a further member (with a column of times only).
     prior : mapping, sequence or "pool", optional
         Initial weights, such as `panel.prior()` of earlier series. With `by`, "pool" starts each series from the

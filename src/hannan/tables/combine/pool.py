@@ -211,8 +211,8 @@ def spreads(table: LongTable, loss: PointLoss) -> Array:
 def shared(table: LongTable, loss: PointLoss, rule: Rule, work: Work) -> tuple[Array, Member]:
     """Return (initial weights of each series, the pool as a further member), computed from one pass over all rows.
 
-    The pool combines forecasts and targets in units of the spreads of their series (`spreads`), if the loss has no unit
-    of its own. Initial weights are those of the pool before the first row of the series; a share of 1 - SHARE is even.
+    The pool combines forecasts and targets in units of the spreads of their series (`spreads`), if the loss is
+    scale-free. Initial weights are those of the pool before the first row of the series; a share of 1 - SHARE is even.
     """
     scale: Array = spreads(table, loss) if loss.scale_free else np.ones(len(table.order))
     scaled = replace(table, forecasts=table.forecasts / scale[:, None], targets=table.targets / scale)
