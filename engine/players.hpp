@@ -112,6 +112,10 @@ struct FleetBatch {
     // Settling.
     const double* losses;
     double* shares;  // working memory, one number per arm
+    // Drawing: called after decision k with the probabilities of all arms, which are written to `all`; may be null.
+    void (*counted)(void* fleet, i64 k, const double* probabilities);
+    void* fleet;
+    double* all;
     double* backup;  // copies of the rows, plan->stride numbers per decision
 };
 

@@ -22,7 +22,7 @@ void settle(Evidence& table, u64 draw, i64 arm, double probability, double loss)
     require(probability > 0.0 && probability <= 1.0, "probability must be in (0, 1]");
     require(loss >= 0.0 && loss <= 1.0, "loss must be in [0, 1]");
     require(table.pending > 0, "every draw is settled already");
-    table.settle(draw, std::size_t(arm), probability, loss);
+    table.settle(Evidence::version_of(draw), std::size_t(arm), probability, loss);
 }
 
 double arm_low(const Evidence& table, i64 arm, int side, double threshold) {
@@ -47,7 +47,7 @@ double fixed_product(const Evidence& table, i64 larger, i64 smaller, double shif
 struct Head {
     u64 draws, pending, arms;
     i64 sure;
-    u64 sure_since, seen_draws, seen_settled;
+    u64 sure_since, seen_draws, seen_settled, began, sure_sequence;
     double own;
 };
 
@@ -73,7 +73,7 @@ bool sound(const Evidence& table) {
 
 std::string bytes_of(const Evidence& table) {
     const Head head{table.draws, table.pending, u64(table.arms.size()), table.sure, table.sure_since,
-                    table.seen_draws, table.seen_settled, table.own};
+                    table.seen_draws, table.seen_settled, table.began, table.sure_sequence, table.own};
     std::string out(reinterpret_cast<const char*>(&head), sizeof head);
     out.append(reinterpret_cast<const char*>(table.arms.data()), table.arms.size() * sizeof(ArmEvidence));
     out.append(reinterpret_cast<const char*>(table.centers.data()), table.centers.size() * sizeof(double));
@@ -94,6 +94,8 @@ Evidence evidence_of(const char* at, std::size_t size) {
     table.sure_since = head.sure_since;
     table.seen_draws = head.seen_draws;
     table.seen_settled = head.seen_settled;
+    table.began = head.began;
+    table.sure_sequence = head.sure_sequence;
     table.own = head.own;
     at += sizeof head;
     std::memcpy(table.arms.data(), at, n * sizeof(ArmEvidence));
@@ -129,6 +131,9 @@ void bind_evidence(nb::module_& m) {
         .def_ro("own", &Evidence::own)
         .def_ro("sure", &Evidence::sure, "Arm that has been the best since draw `sure_since`, or -1.")
         .def_ro("sure_since", &Evidence::sure_since)
+        .def_rw("sequence", &Evidence::sequence, "Sequence of the next event in the journal of a store.")
+        .def_ro("began", &Evidence::began, "Sequence of the first draw.")
+        .def_ro("sure_sequence", &Evidence::sure_sequence, "Sequence of the event at which the arm became the best.")
         .def_prop_ro("arms", [](const Evidence& t) { return t.arms.size(); })
         .def("drawn", [](const Evidence& t, i64 arm) { return t.arms.at(std::size_t(arm)).drawn; }, "arm"_a)
         .def("settled", [](const Evidence& t, i64 arm) { return t.arms.at(std::size_t(arm)).settled; }, "arm"_a)

@@ -64,7 +64,9 @@ OpenRead read_open(Fleet& fleet, const nb::dict& from, const In<u64>& drawn, int
         one.ticket = seen[k] = ticket_of(u32(learner), u32(round));
         one.arm = u32(within(arms.data()[k], 0, u64(fleet.setup.n - 1), "arm"));
         one.origin = std::uint16_t(within(origin.data()[k], 0, u64(origins - 1), "origin"));
-        one.slept = u8(within(slept.data()[k], 0, reduced || !words ? 0 : 1, "slept_open"));
+        // The version of evidence is stored above the flag.
+        one.slept = u8(within(slept.data()[k] & 255, 0, reduced || !words ? 0 : 1, "slept_open"));
+        one.version = u8(within(slept.data()[k] >> 8, 0, 65, "slept_open"));
         one.probability = p.data()[k];
         one.weight = weight.data()[k];
         must(one.probability > 0.0 && one.probability <= 1.0, "the probability of an open move",
@@ -487,6 +489,9 @@ void bind_fleets(nb::module_& m) {
             "numbers"_a, "keyed"_a)
         .def(
             "_born_up_to", [](Fleet& fleet, u64 number) { fleet.rows.born_up_to(number); }, "number"_a)
+        .def("_count_in", &Fleet::count_in, "table"_a.none(), "columns"_a, "fresh"_a,
+             "Count draws and feedback in a table of evidence. `fresh`: pending decisions are not counted.")
+        .def_prop_ro("_counted", &Fleet::counted, "Number of pending decisions that the table counts.")
         .def_prop_ro("_born", [](Fleet& fleet) { return fleet.rows.born(); })
         .def_rw("_origins", &Fleet::origins)
         .def_rw("_origin", &Fleet::origin)

@@ -53,9 +53,10 @@ bool plays(Fleet& fleet, const Event& event, const bool* awake) {
     return fleet.number_of(event.round) == before;
 }
 
-/// -1, or the place of the first event that comes out otherwise than it is written. `before(k, event)` runs before each.
-template <class Before>
-i64 replay_events(Fleet& fleet, const Table2<u8>& rows, const bool* mask, Before before) {
+/// -1, or the place of the first event that comes out otherwise than it is written. `fleet_of(event)` is its fleet, and
+/// `before(k, event)` runs before each.
+template <class FleetOf, class Before>
+i64 replay_events(FleetOf fleet_of, const Table2<u8>& rows, const bool* mask, Before before) {
     require(rows.shape(1) == sizeof(Event), "events must have 24 bytes each");
     const auto event_at = [&](std::size_t k) {
         Event event;
@@ -63,18 +64,33 @@ i64 replay_events(Fleet& fleet, const Table2<u8>& rows, const bool* mask, Before
         return event;
     };
     for (std::size_t k = 0; k < rows.shape(0); ++k) {
-        if (k + 8 < rows.shape(0)) fleet.fetch(event_at(k + 8).round);
+        if (k + 8 < rows.shape(0)) {
+            const Event next = event_at(k + 8);
+            fleet_of(next).fetch(next.round);
+        }
         const Event event = event_at(k);
         before(k, event);
-        if (!plays(fleet, event, mask)) return i64(k);
+        if (!plays(fleet_of(event), event, mask)) return i64(k);
     }
     return -1;
 }
 
-i64 replay_journal(nb::object held, Table2<u8> rows, nb::object awake) {
-    Fleet& fleet = nb::cast<Fleet&>(held);
+/// Replay events of a learner, in the order of the journal, so that its table counts them in this order. `sequences` has the
+/// place of each event in the journal.
+i64 replay_journal(nb::object unkeyed, nb::object keyed, Table2<u8> rows, nb::object awake, nb::object table,
+                   In<u64> sequences) {
+    Fleet* const fleets[2] = {nb::cast<Fleet*>(unkeyed), keyed.is_none() ? nullptr : nb::cast<Fleet*>(keyed)};
+    Evidence* const evidence = table.is_none() ? nullptr : nb::cast<Evidence*>(table);
+    require(sequences.size() == rows.shape(0), "sequences must have one number per event");
+    const auto fleet_of = [&](const Event& event) -> Fleet& {
+        Fleet* const found = fleets[event.flags & 1];
+        require(found != nullptr && event.flags <= 1, "an event must belong to a learner with or without a key");
+        return *found;
+    };
     Mask kept;
-    return replay_events(fleet, rows, one_mask(fleet, awake, kept), [](std::size_t, const Event&) {});
+    return replay_events(fleet_of, rows, one_mask(*fleets[0], awake, kept), [&](std::size_t k, const Event&) {
+        if (evidence) evidence->sequence = sequences.data()[k];
+    });
 }
 
 /// Write the probabilities of a learner's next draw, with or without open decisions; the state is unchanged.
@@ -105,7 +121,8 @@ nb::tuple replay_smallest(nb::object held, Table2<u8> rows, nb::object awake, Ma
     Fresh<double> smallest{rows.shape(0)};
     for (std::size_t k = 0; k < rows.shape(0); ++k)
         smallest.data[k] = std::numeric_limits<double>::quiet_NaN();
-    const i64 wrong = replay_events(fleet, rows, mask, [&](std::size_t k, const Event& event) {
+    const auto same = [&](const Event&) -> Fleet& { return fleet; };
+    const i64 wrong = replay_events(same, rows, mask, [&](std::size_t k, const Event& event) {
         const u64 number = event.round >> 32;
         if (EventKind(event.kind) != EventKind::act || !fleet.rows.has(number)) return;
         next_weights_of(fleet, number, mask, p.data());
@@ -127,7 +144,8 @@ nb::tuple replay_probabilities(nb::object held, Table2<u8> rows, nb::object awak
     const bool* mask = one_mask(fleet, awake, kept);
     Fresh<double> p{rows.shape(0), n};
     for (std::size_t k = 0; k < rows.shape(0) * n; ++k) p.data[k] = std::numeric_limits<double>::quiet_NaN();
-    const i64 wrong = replay_events(fleet, rows, mask, [&](std::size_t k, const Event& event) {
+    const auto same = [&](const Event&) -> Fleet& { return fleet; };
+    const i64 wrong = replay_events(same, rows, mask, [&](std::size_t k, const Event& event) {
         const u64 number = event.round >> 32;
         if (EventKind(event.kind) == EventKind::act && fleet.rows.has(number))
             next_weights_of(fleet, number, mask, p.data + k * n);
@@ -252,7 +270,8 @@ void bind_journal(nb::module_& m) {
         .value("closed", Standing::closed)
         .value("open", Standing::open)
         .value("altered", Standing::altered);
-    m.def("replay_journal", &replay_journal, "fleet"_a, "events"_a, "awake"_a.none());
+    m.def("replay_journal", &replay_journal, "unkeyed"_a, "keyed"_a.none(), "events"_a, "awake"_a.none(),
+          "table"_a.none(), "sequences"_a);
     m.def("replay_smallest", &replay_smallest, "fleet"_a, "events"_a, "awake"_a.none(), "counted"_a);
     m.def("replay_probabilities", &replay_probabilities, "fleet"_a, "events"_a, "awake"_a.none());
     m.def("open_decisions", &open_decisions, "fleet"_a, "tickets"_a, "arms"_a, "probabilities"_a);

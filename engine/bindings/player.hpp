@@ -263,9 +263,8 @@ private:
     }
     void count_loss(const Ticket& ticket, double loss) {
         if (__builtin_expect(!evidence, 1)) return;
-        // Rounding may leave [0, 1] in the last bit.
-        const double x = std::min(std::max((loss - at.setup.origin) * at.setup.slope, 0.0), 1.0);
-        evidence->settle(u64(ticket.round), std::size_t(ticket.action), ticket.probability, x);
+        const double x = (loss - at.setup.origin) * at.setup.slope;
+        evidence->settle(Evidence::version_of(u64(ticket.round)), std::size_t(ticket.action), ticket.probability, x);
         evidence->watch();
     }
 };

@@ -1,6 +1,7 @@
 // The table of evidence of one learner: its arms, the versions of the centers, and what is pending.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <vector>
@@ -21,22 +22,29 @@ struct Evidence {
     /// Arm that was the best at every evaluation since draw `sure_since`, or -1, and the counts at the last evaluation.
     i64 sure = -1;
     u64 sure_since = 0, seen_draws = 0, seen_settled = 0;
+    /// In a store: sequence of the next event in the journal, of the first draw, and of the event of `sure_since`.
+    u64 sequence = 0, began = 0, sure_sequence = 0;
 
     explicit Evidence(std::size_t count) : arms(count, ArmEvidence{}), centers(count, 0.5) {}
 
-    const double* centers_of(u64 draw) const { return centers.data() + std::size_t(std::bit_width(draw - 1)) * arms.size(); }
+    /// Version of the centers of a draw.
+    static std::size_t version_of(u64 draw) { return std::size_t(std::bit_width(draw - 1)); }
+    const double* centers_of(std::size_t version) const { return centers.data() + version * arms.size(); }
 
     /// Draw number draws + 1.
     void act(const double* probabilities, std::size_t arm) {
+        if (!draws) began = sequence;
         ++draws;
-        evidence().act(arms.data(), i64(arms.size()), centers_of(draws), probabilities, i64(arm));
+        evidence().act(arms.data(), i64(arms.size()), centers_of(version_of(draws)), probabilities, i64(arm));
         ++pending;
         // After the draws numbered by powers of two the centers are renewed from what has been settled.
         if (std::has_single_bit(draws))
             for (const ArmEvidence& found : arms) centers.push_back((0.5 + found.sum) / (1.0 + found.settled));
     }
-    void settle(u64 draw, std::size_t arm, double probability, double loss) {
-        evidence().settle(arms[arm], centers_of(draw)[arm], probability, loss);
+    /// Feedback of a draw of a version of the centers; rounding may leave [0, 1] in the last bit.
+    void settle(std::size_t version, std::size_t arm, double probability, double loss) {
+        loss = std::min(std::max(loss, 0.0), 1.0);
+        evidence().settle(arms[arm], centers_of(version)[arm], probability, loss);
         own += loss;
         --pending;
     }
@@ -57,8 +65,11 @@ struct Evidence {
         seen_draws = draws;
         seen_settled = settled;
         const i64 found = best();
-        if (found >= 0 && found != sure) sure_since = draws;
-        if (found < 0) sure_since = 0;
+        if (found >= 0 && found != sure) {
+            sure_since = draws;
+            sure_sequence = sequence;
+        }
+        if (found < 0) sure_since = sure_sequence = 0;
         sure = found;
     }
 

@@ -164,6 +164,11 @@ HN_INLINE bool draw_one(const FleetBatch& b, const Setup& s, Run& run, i64 k) {
             mark_baselines(s, run, b.marks + k * plan.mark_words, plan.mark_words);
     }
     b.slept[k] = sleeps;
+    if (b.counted) {
+        for (i64 j = 0; j < s.n; ++j) b.all[j] = sleeps ? b.shares[j] : run.w[j] / run.total;
+        b.all[b.arms[k]] = b.probabilities[k];
+        b.counted(b.fleet, k, b.all);
+    }
     pack_run(s, plan, run, counts, row, true, kept);
     if (counts.open > counts.delay) counts.delay = counts.open;
     ++counts.drawn;

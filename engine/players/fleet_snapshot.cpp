@@ -161,7 +161,7 @@ void Snapshot::fill(const Column& column, u8* out) const {
         decisions([](const OpenDecision& one) { return u64(u32(one.ticket)); });
     else if (column.name == "arm_open") decisions([](const OpenDecision& one) { return u64(one.arm); });
     else if (column.name == "origin") decisions([](const OpenDecision& one) { return u64(one.origin); });
-    else decisions([](const OpenDecision& one) { return u64(one.slept); });
+    else decisions([](const OpenDecision& one) { return u64(one.slept) | u64(one.version) << 8; });
 }
 
 i64 Snapshot::open() {

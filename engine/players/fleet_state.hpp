@@ -3,6 +3,7 @@
 
 #include "../bindings/arrays.hpp"
 #include "../players.hpp"
+#include "evidence.hpp"
 #include "fleet_rows.hpp"
 #include "open_decisions.hpp"
 
@@ -67,6 +68,12 @@ class Fleet {
     bool busy_ = false;
     std::unique_ptr<AtPlay> at_;  // for diagnosed rounds
     std::vector<double> before_;
+    // Evidence of the learner of a store, which several fleets may count in.
+    nb::object table_;  // keeps the table alive
+    Evidence* evidence_ = nullptr;
+    std::vector<i32> column_of_;  // arm of the table per arm, or -1
+    std::vector<double> all_, shown_;
+    std::vector<u8> versions_;
 
 public:
     nb::object description;  // keeps the setup alive
@@ -164,6 +171,74 @@ public:
         for (u64 ticket : gone) open.remove(open.find(ticket));
     }
 
+    // Evidence
+
+    /// Count draws and feedback in a table, one arm per column. `fresh`: pending decisions are not counted.
+    void count_in(nb::object table, const In<i64>& columns, bool fresh) {
+        const Busy here = alone();
+        if (table.is_none()) {
+            evidence_ = nullptr;
+            table_ = nb::object();
+            return;
+        }
+        Evidence* found = nb::cast<Evidence*>(table);
+        require(columns.size() == found->arms.size(), "columns must have one arm per arm of the table");
+        std::vector<i32> made(std::size_t(setup.n), -1);
+        for (std::size_t k = 0; k < columns.size(); ++k) {
+            const i64 arm = columns.data()[k];
+            require(arm >= 0 && arm < setup.n && made[std::size_t(arm)] < 0, "columns must be different arms of the learner");
+            made[std::size_t(arm)] = i32(k);
+        }
+        const std::size_t newest = found->draws ? Evidence::version_of(found->draws) + 1 : 0;
+        if (fresh) {
+            std::vector<i64> counted;
+            open.each([&](i64 place, const OpenDecision& one) {
+                if (one.version) counted.push_back(place);
+            });
+            for (const i64 place : counted) open.change(place).version = 0;
+        } else {
+            open.each([&](i64, const OpenDecision& one) {
+                require(one.version <= newest && (!one.version || made[one.arm] >= 0),
+                        "corrupt evidence: it differs from the pending decisions");
+            });
+        }
+        table_ = std::move(table);
+        evidence_ = found;
+        column_of_ = std::move(made);
+        all_.resize(std::size_t(setup.places()) + 8);
+        shown_.resize(found->arms.size());
+    }
+    /// Number of pending decisions that the table counts.
+    i64 counted() const {
+        i64 found = 0;
+        open.each([&](i64, const OpenDecision& one) { found += one.version > 0; });
+        return found;
+    }
+    static void count_draw(void* fleet, i64 k, const double* probabilities) {
+        Fleet& f = *static_cast<Fleet*>(fleet);
+        Evidence& table = *f.evidence_;
+        const i32 column = f.column_of_[std::size_t(f.arms_[std::size_t(k)])];
+        f.versions_[std::size_t(k)] = 0;
+        if (column >= 0) {
+            for (i64 j = 0; j < f.setup.n; ++j)
+                if (f.column_of_[std::size_t(j)] >= 0)
+                    f.shown_[std::size_t(f.column_of_[std::size_t(j)])] = probabilities[j];
+            table.act(f.shown_.data(), std::size_t(column));
+            table.watch();
+            f.versions_[std::size_t(k)] = u8(Evidence::version_of(table.draws) + 1);
+        }
+        ++table.sequence;
+    }
+    void count_loss(const OpenDecision& one, double loss) {
+        if (!evidence_) return;
+        if (one.version) {
+            evidence_->settle(std::size_t(one.version - 1), std::size_t(column_of_[one.arm]), one.probability,
+                              (loss - setup.origin) * setup.slope);
+            evidence_->watch();
+        }
+        ++evidence_->sequence;
+    }
+
     // Rounds
 
     /// Prefetch the data of a decision.
@@ -250,6 +325,12 @@ public:
         FleetBatch b = batch(count);
         b.awake = awake;
         b.per_decision = per_decision;
+        if (evidence_) {
+            versions_.resize(std::size_t(count));
+            b.counted = &count_draw;
+            b.fleet = this;
+            b.all = all_.data();
+        }
         open.reserve(count);
         for (i64 k = 0; k < count; ++k) rows_of_batch_[std::size_t(k)] = rows.change(u64(tickets[k]));
         if (fleets().act(b) >= 0) failed();
@@ -271,6 +352,7 @@ public:
             one.arm = u32(b.arms[k]);
             one.origin = std::uint16_t(origin);
             one.slept = b.slept[k];
+            one.version = evidence_ ? versions_[std::size_t(k)] : 0;
             for (i64 w = 0; w < plan.mark_words; ++w)
                 open.change_marks(place)[w] = b.marks[k * plan.mark_words + w];
         }
@@ -339,6 +421,7 @@ public:
             put_back(told.count);
             failed();
         }
+        for (i64 k = 0; k < told.count; ++k) count_loss(taken_[std::size_t(k)], losses[k]);
         return refused;
     }
     Refused forget(const Told& told) {

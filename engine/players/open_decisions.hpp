@@ -24,7 +24,8 @@ struct OpenDecision {
     double weight = 0.0, probability = 0.0;
     u32 arm = 0;
     std::uint16_t origin = 0;  // index of the player id at the draw
-    u8 slept = 0, unused = 0;
+    u8 slept = 0;
+    u8 version = 0;  // version of the centers of evidence at the draw, plus 1; 0 if the draw is not counted
 };
 static_assert(sizeof(OpenDecision) == 32);
 

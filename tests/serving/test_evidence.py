@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
 import time
 
 import numpy as np
 import pytest
+from stores import crash
 
 import hannan as hn
 from hannan._engine import Evidence
+from hannan.client import shard_of
+from hannan.serving import contents as sections
+from hannan.serving import journal
+from hannan.serving.contents import Contents
 
 
 def play(store, rounds, seed=0, keys=(None,), settle=lambda k: True):
@@ -91,23 +98,172 @@ def test_added_arm_begins_a_new_table(tmp_path):
         assert (after.decisions, after.arms["green"].shown) == (40, before.shown)
 
 
-def test_deleted_events_begin_a_new_table(tmp_path):
+def table_of(store, name="banner"):
+    """Return the bytes of the table that a store keeps, and the times of its verdict."""
+    with store.queue.lock:
+        kept = store.queue.contents.find(name).evidence
+        return kept.engine.to_bytes(), kept.arms, kept.start, dict(kept.times)
+
+
+def replayed(store):
+    """Return the same from a replay of the whole journal."""
+    store.queue.journal.wait(store.queue.contents.sequence)
+    contents = Contents()
+    contents.replay(store.queue.backend.groups(0))
+    kept = contents.find("banner").evidence
+    return kept.engine.to_bytes(), kept.arms, kept.start, dict(kept.times)
+
+
+def test_kept_table_equals_that_of_a_replay_bit_for_bit(tmp_path):
+    with opened(tmp_path / "a.db", snapshot_events=150) as store:
+        play(store, 700, keys=(None, "x", "y", None), settle=lambda k: k % 50)
+        assert table_of(store) == replayed(store)
+        assert store.evidence("banner").best == "red"
+        crash(store)
+    with opened(tmp_path / "a.db", snapshot_events=150) as store:  # a snapshot, and the journal after it
+        kept = table_of(store)
+        assert kept == replayed(store)
+        play(store, 50, seed=1, keys=("x", None))
+        assert table_of(store) == replayed(store) != kept
+
+
+def without_evidence(blob):
+    """Return a snapshot as an earlier version wrote it."""
+    found = sections.read(blob)
+    for name in [name for name in found if name.endswith(" evidence")]:
+        del found[name]
+        learner = name.removesuffix(" evidence")
+        state = json.loads(found[learner])
+        del state["evidence"]
+        found[learner] = json.dumps(state, separators=(",", ":")).encode()
+    return b"".join(sections.written([(name, [content]) for name, content in found.items()]))
+
+
+def made_older(path, change=None):
+    """Remove the evidence from all snapshots of a closed store; `change` changes a group of the journal."""
+    base = sqlite3.connect(path)
+    with base:
+        whole = {}
+        for sequence, number, blob in base.execute(
+            "SELECT sequence, part, blob FROM snapshots ORDER BY 1, 2"
+        ).fetchall():
+            whole[sequence] = whole.get(sequence, b"") + blob
+            assert number == 0  # small snapshots have one part
+        for sequence, blob in whole.items():
+            base.execute("UPDATE snapshots SET blob = ? WHERE sequence = ?", (without_evidence(blob), sequence))
+        if change is not None:
+            change(base)
+    base.close()
+
+
+def test_evidence_of_an_earlier_version_is_rebuilt_from_the_journal(tmp_path):
+    with opened(tmp_path / "a.db", snapshot_events=100) as store:
+        play(store, 300, keys=(None, "x"), settle=lambda k: k % 3)
+        kept = table_of(store)
+    made_older(tmp_path / "a.db")
+    with opened(tmp_path / "a.db") as store:
+        assert table_of(store) == kept
+        found = store.evidence("banner")
+        assert (found.decisions, found.pending, found.assumed) == (300, 100, ())
+
+
+def deleted(base):
+    (first,) = base.execute("SELECT min(sequence) FROM snapshots").fetchone()
+    base.execute("DELETE FROM journal WHERE first < ?", (first,))
+
+
+def written_differently(base):
+    """Change the probability of an early draw, as another version may have computed it."""
+    for first, blob in base.execute("SELECT first, blob FROM journal ORDER BY 1").fetchall():
+        body, time = journal.opened(blob, first)
+        events = np.frombuffer(body, journal.RECORD).copy()
+        if not journal.has_tails(body) and events["kind"][0] == journal.ACT:
+            events["value"][0] = np.nextafter(events["value"][0], 0.0)
+            base.execute("UPDATE journal SET blob = ? WHERE first = ?", (journal.group(events.tobytes(), time), first))
+            return
+    raise AssertionError
+
+
+@pytest.mark.parametrize(("change", "words"), [(deleted, "were deleted"), (written_differently, "another version")])
+def test_rebuilt_evidence_states_why_it_begins_late(tmp_path, change, words):
+    with opened(tmp_path / "a.db", snapshot_events=100) as store:
+        play(store, 100)
+        late = store.act("banner")
+    with opened(tmp_path / "a.db") as store:
+        play(store, 50)
+    made_older(tmp_path / "a.db", change)
+    with opened(tmp_path / "a.db") as store:
+        store.observe(late.ticket, reward=1.0)  # drawn before the start
+        found = store.evidence("banner")
+        assert (found.decisions, found.pending) == (50, 0)
+        others = {"were deleted", "another version"} - {words}
+        text = " ".join(str(found).split())
+        assert words in text
+        assert not any(other in text for other in others)
+    with opened(tmp_path / "a.db") as store:  # kept from now on
+        assert words in " ".join(str(store.evidence("banner")).split())
+
+
+def test_evidence_needs_no_journal(tmp_path):
     with opened(tmp_path / "a.db", snapshot_events=50) as store:
         play(store, 200)
+        before = store.evidence("banner")
     with opened(tmp_path / "a.db", snapshot_events=50) as store:
-        play(store, 200)
-        assert store.evidence("banner").decisions == 400
+        play(store, 200, settle=lambda k: k)
         assert store.prune(0.0) > 0
         found = store.evidence("banner")
-        assert 0 < found.decisions < 400
-        assert "events before the start were deleted" in " ".join(str(found).split())
+        assert (found.decisions, found.pending, found.since, found.assumed) == (400, 1, before.since, ())
 
 
-def test_several_shards_have_no_evidence(tmp_path):
+@pytest.mark.parametrize("change", ["pending", "arms", "start"])
+def test_corrupt_table_of_a_snapshot_is_rejected(tmp_path, change):
+    with opened(tmp_path / "a.db") as store:
+        play(store, 60, settle=lambda k: k % 3)
+        with store.queue.lock:
+            blob = b"".join(store.queue.contents.snapshot(store.queue.contents.sequence, 0.0)())
+    found = sections.read(blob)
+    state = json.loads(found["learner 0"])
+    if change == "pending":
+        found["learner 0 evidence"] = Evidence(2).to_bytes()
+    elif change == "arms":
+        state["evidence"]["arms"] = [0]
+    else:
+        state["evidence"]["start"] = "later"
+    found["learner 0"] = json.dumps(state).encode()
+    changed = b"".join(sections.written([(name, [content]) for name, content in found.items()]))
+    with pytest.raises(ValueError, match="evidence"):
+        Contents.restored(changed)
+
+
+def test_a_new_stage_begins_a_new_table(tmp_path):
+    with opened(tmp_path / "a.db") as store:
+        late = play(store, 30, settle=lambda k: k != 3)[3]
+        store.add_arm("banner", "green")
+        play(store, 20)
+        store.observe(late.ticket, reward=1.0)
+        found = store.evidence("banner")
+        assert (list(found.arms), found.decisions, found.pending) == (["red", "blue", "green"], 20, 0)
+        assert table_of(store) == replayed(store)
+    with opened(tmp_path / "a.db", hn.EpsilonGreedy(["red", "blue"], 0.3, gains=True)) as store:
+        assert store.evidence("banner") == found
+
+
+def test_a_shard_states_its_own_decisions(tmp_path):
     with hn.Store(tmp_path / "a.db", shard=0, shards=2) as store:
         store.add("banner", hn.Bandit(["red", "blue"]))
-        with pytest.raises(ValueError, match="shards"):
-            store.evidence("banner")
+        key = next(key for key in range(10) if shard_of("banner", key, 2) == 0)
+        store.act("banner", key)
+        found = store.evidence("banner")
+        assert found.decisions == 1
+        assert "shard 0 of 2 only" in " ".join(str(found).split())
+
+
+def test_very_many_arms_have_no_evidence(tmp_path):
+    with hn.Store(tmp_path / "a.db") as store:
+        store.add("many", hn.Bandit(1025))
+        store.act("many")
+        with pytest.raises(ValueError, match=r"1024.*1025"):
+            store.evidence("many")
 
 
 def test_arguments_are_checked(tmp_path):

@@ -38,12 +38,13 @@ def journal_of(fleet: Any, keys: int, luck: int, events: int = 60, awake: Any = 
             open_now.append(moves)
             event = (ACT, int(moves.action[0]), float(moves.probability[0]))
         ticket = int(fleet.number(moves.key)[0]) << 32 | int(moves.round[0])
-        rows.append((event[0], 7, event[1], 0, ticket, event[2]))
+        rows.append((event[0], 0, event[1], 0, ticket, event[2]))
     return np.array(rows, RECORD)
 
 
 def replayed(fleet: Any, journal: Any, awake: Any = None) -> int:
-    return int(_engine.replay_journal(fleet, journal.view(np.uint8).reshape(len(journal), SLOT), awake))
+    slots, sequences = journal.view(np.uint8).reshape(len(journal), SLOT), np.arange(len(journal), dtype=np.uint64)
+    return int(_engine.replay_journal(fleet, None, slots, awake, None, sequences))
 
 
 def twin_of(fleet: Any, seed: int) -> Any:

@@ -368,7 +368,7 @@ def test_a_lost_part_without_its_journal_is_an_error(path: Path, monkeypatch: py
         Store(path)
 
 
-@pytest.mark.parametrize("name", ["evidence", "learner 0 evidence"])
+@pytest.mark.parametrize("name", ["later", "learner 0 later"])
 def test_unknown_sections_are_rejected(path: Path, name: str) -> None:
     filled(path)
     backend = SQLiteBackend(path, 0, 1)

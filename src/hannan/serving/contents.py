@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import json
 import struct
@@ -77,6 +78,9 @@ _FIELDS = {"sequence", "time", "entropy", "epochs", "learners"}
 class Contents:
     """State after the first `sequence` slots of the journal; `replay` advances it."""
 
+    #: Whether evidence about the arms is counted.
+    counts_evidence = True
+
     def __init__(self) -> None:
         self.learners: list[StoredLearner] = []
         self.by_name: dict[str, StoredLearner] = {}
@@ -84,6 +88,8 @@ class Contents:
         #: First sequence of each epoch.
         self.epochs: dict[bytes, int] = {}
         self.sequence, self.time, self.entropy, self.epoch = 0, 0.0, 0, b""
+        #: Learners with events in the group that is not complete yet.
+        self.counting: set[StoredLearner] = set()
         #: Size in bytes of the snapshot that this was restored from.
         self.restored_from = 0
 
@@ -139,6 +145,8 @@ class Contents:
     def add(self, stored: StoredLearner) -> None:
         """Add a learner."""
         stored.renew(self.entropy)
+        if self.counts_evidence:
+            stored.count_evidence()
         self._keep(stored)
 
     def begin(self, stored: StoredLearner, declared: dict[str, Any], began: float) -> None:
@@ -159,7 +167,7 @@ class Contents:
             self.add(StoredLearner.described(len(self.learners), note["add"]))
         elif "arm" in note:
             stored = self.learners[note["learner"]]
-            stored.arms.add(note["place"], note["arm"], stored.so_far)
+            stored.add_arm(note["place"], note["arm"])
         elif "retire" in note:
             stored = self.learners[note["learner"]]
             stored.arms.retire(note["retire"], stored.so_far)
@@ -170,7 +178,7 @@ class Contents:
 
     def replay(self, groups: Iterator[tuple[int, bytes]]) -> None:
         """Replay the journal from the current sequence; raise Damaged unless it is reproduced bit for bit."""
-        plain, end = list[bytes](), self.sequence
+        plain, end = list[tuple[float, bytes]](), self.sequence
         for first, blob in groups:
             body, time = journal.opened(blob, first)
             if first != end:
@@ -179,7 +187,7 @@ class Contents:
             # Groups without notes are replayed together, unless the times of draws matter for expiry.
             together = not self.expiring and not journal.has_tails(body)
             if together:
-                plain.append(body)
+                plain.append((time, body))
             if not together or len(plain) == GROUPS_AT_ONCE:
                 self._plain(plain)
                 plain = []
@@ -188,11 +196,20 @@ class Contents:
         self._plain(plain)
         self.sequence = end
 
-    def _plain(self, bodies: list[bytes]) -> None:
-        if bodies:
-            events = np.frombuffer(b"".join(bodies), journal.RECORD)
+    def _plain(self, groups: list[tuple[float, bytes]]) -> None:
+        if groups:
+            ends = list(itertools.accumulate((len(body) // journal.SLOT for _, body in groups), initial=self.sequence))
+            events = np.frombuffer(b"".join(body for _, body in groups), journal.RECORD)
             self._play(events, self.time)
+            self.stamp(lambda sequence: groups[bisect.bisect_right(ends, sequence) - 1][0])
             self.sequence += len(events)
+
+    def stamp(self, time_of: Callable[[int], float]) -> None:
+        """Record the times of events that evidence refers to, when their groups are complete."""
+        for stored in self.counting:
+            if stored.evidence is not None:
+                stored.evidence.stamp(time_of)
+        self.counting.clear()
 
     def _group(self, first: int, body: bytes, time: float) -> None:
         for at, part in journal.decode_group(body):
@@ -205,16 +222,18 @@ class Contents:
                 raise Damaged(
                     f"the journal has a slate at sequence {self.sequence}; no learner of this version shows slates"
                 )
+        self.stamp(lambda sequence: time)
         self.sequence = first + len(body) // journal.SLOT
 
     def _play(self, events: Any, time: float) -> None:
         """Replay events by learner: learners are independent of each other."""
-        whose = events["learner"].astype(np.int64) << 1 | events["keyed"]
-        for code in np.unique(whose).tolist():
-            own, number = np.flatnonzero(whose == code), code >> 1
+        for number in np.unique(events["learner"]).tolist():
+            own = np.flatnonzero(events["learner"] == number)
             if number >= len(self.learners):
                 raise Damaged(f"corrupt journal: expected a learner number below {len(self.learners)}; found {number}")
-            wrong = self.learners[number].replay(events[own], code & 1, time)
+            stored = self.learners[number]
+            wrong = stored.replay(events[own], own.astype(np.uint64) + np.uint64(self.sequence), time)
+            self.counting.add(stored)
             if wrong >= 0:
                 at, found = self.sequence + int(own[wrong]), events[own[wrong]]
                 raise Damaged(

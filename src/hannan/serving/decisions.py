@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from hannan import _engine, validation
 from hannan.client import shard_of
 from hannan.serving import BODY, CONFLICT, ELSEWHERE, TICKET, Refused, journal
-from hannan.serving.backend import Backend, IdRecord, damaged
+from hannan.serving.backend import Backend, IdRecord, complete_snapshots, damaged
 from hannan.serving.contents import Contents, NewerVersion
 from hannan.serving.journal import ACT, EXPIRE, OBSERVE, Damaged, Journal
 from hannan.serving.stored_learner import StoredLearner
@@ -200,6 +200,7 @@ class DecisionQueue:
         )
         self.journal.replayed, self.journal.snapshot_slots = replayed, contents.restored_from // journal.SLOT
         self.journal.listeners.append(self._clear_recent_ids)
+        self.journal.completed = self._complete
         entropy, epoch = secrets.token_bytes(32), secrets.token_bytes(8)
         contents.open(entropy, epoch)
         self.signer = TicketSigner(backend.secrets(), backend.journal, epoch, backend.shard)
@@ -249,7 +250,7 @@ class DecisionQueue:
                 names = [*stored.arms.available_names, arm]
                 return self._begin(stored.with_arms(len(self.contents.learners), names), stored.declared)
             sequence = self._append(journal.note({"arm": arm, "learner": stored.number, "place": place}))
-            stored.arms.add(place, arm, stored.so_far)
+            stored.add_arm(place, arm)
             return sequence
 
     def retire_arm(self, name: str, arm: Any) -> int:
@@ -333,8 +334,9 @@ class DecisionQueue:
             if key is not None:
                 numbers, body = stored.touch([key])
                 number = int(numbers[0])
-            ticket, arm, p = _engine.draw_one(stored.fleets[keyed], number, stored.arms.mask)
             sequence = self.contents.sequence + len(body) // journal.SLOT
+            self._counting(stored, sequence)
+            ticket, arm, p = _engine.draw_one(stored.fleets[keyed], number, stored.arms.mask)
             text = self.signer.ticket(stored.stage, arm, sequence, ticket, p, key_bytes(key))
         except BaseException as error:  # drawn but not written: memory and disk differ
             self.journal.fail(error)
@@ -362,8 +364,9 @@ class DecisionQueue:
             if keys is not None:
                 numbers, body = stored.touch(keys)
                 whose = [key_bytes(key) for key in keys]
-            tickets, arms, p, drawn = stored.draw(keyed, numbers)
             first = self.contents.sequence + len(body) // journal.SLOT
+            self._counting(stored, first)
+            tickets, arms, p, drawn = stored.draw(keyed, numbers)
             answer = told(self.signer, stored, Drawn(first, arms, tickets, p, whose))
         except BaseException as error:  # drawn but not written: memory and disk differ
             self.journal.fail(error)
@@ -397,6 +400,7 @@ class DecisionQueue:
             try:
                 for stored, keyed, rounds, arms, values in plan:
                     if len(rounds):
+                        self._counting(stored, self.contents.sequence + len(body) // journal.SLOT)
                         stored.settle(keyed, rounds, values)
                         body += journal.many(OBSERVE, keyed, stored.number, arms, rounds, values)
                         self.counts.settle_many(stored.name, stored.arms.label, arms, values)
@@ -415,6 +419,7 @@ class DecisionQueue:
         self.journal.alive()
         try:
             arm, p = said.arm, said.probability
+            self._counting(stored, self.contents.sequence)
             state = CLOSED if fleet is None else _engine.settle_one(fleet, said.round, arm, p, value)
         except BaseException as error:
             self.journal.fail(error)
@@ -443,7 +448,18 @@ class DecisionQueue:
         good = found == OPEN
         return stored, keyed, tickets[good], drawn[good], np.array(values)[good]
 
+    def _counting(self, stored: StoredLearner, sequence: int) -> None:
+        """Tell the evidence of a learner the sequence of its next event."""
+        if stored.evidence is not None:
+            stored.evidence.engine.sequence = sequence
+            self.contents.counting.add(stored)
+
     # Called by the journal
+
+    def _complete(self, time: float) -> None:
+        """Record the time of the group that is about to be written."""
+        if self.contents.counting:
+            self.contents.stamp(lambda sequence: time)
 
     def _take_snapshot(self) -> Callable[[], list[bytes]]:
         return self.contents.snapshot(self.contents.sequence, self.journal.clock.now())
@@ -461,6 +477,7 @@ class DecisionQueue:
                 tickets, arms = _engine.still_open(fleet, due)
                 if len(tickets):
                     values = np.full(len(tickets), expiry.default)
+                    self._counting(stored, self.contents.sequence)
                     stored.settle(keyed, tickets, values)
                     self._append(journal.many(EXPIRE, keyed, stored.number, arms, tickets, values))
                     expiry.count += len(tickets)
@@ -530,4 +547,32 @@ def recovered(backend: Backend) -> Contents:
         warnings.warn(f"{backend.name} was recovered from {used}.{told} It is deleted.", RuntimeWarning, stacklevel=4)
         for sequence in damages:
             backend.drop_snapshot(sequence)
+    return with_evidence(backend, contents)
+
+
+def with_evidence(backend: Backend, contents: Contents) -> Contents:
+    """Return the same contents with the tables of evidence that the snapshots of earlier versions omit.
+
+    The journal is replayed from its beginning. If its first events were deleted, or if another version wrote them and
+    they come out differently, it is replayed from the oldest snapshot from which that is possible.
+    """
+    if not any(stored.lacks_evidence for stored in contents.learners):
+        return contents
+    first = next((first for first, _ in backend.groups(0)), 0)
+    start = "deleted" if first else "version"
+    for sequence in (0, *reversed(complete_snapshots(backend))):
+        try:
+            found = Contents.restored(backend.snapshot(sequence)) if sequence else Contents()
+            for stored in found.learners:
+                if stored.lacks_evidence:
+                    stored.count_evidence(start)
+            found.replay(backend.groups(found.sequence))
+        except (ValueError, LookupError):
+            continue
+        if found.sequence == contents.sequence and not any(stored.lacks_evidence for stored in found.learners):
+            found.restored_from = contents.restored_from
+            return found
+    for stored in contents.learners:
+        if stored.lacks_evidence:
+            stored.count_evidence(start)
     return contents

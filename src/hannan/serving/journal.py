@@ -285,6 +285,8 @@ class Journal:
         #: Size of the last complete snapshot, in slots.
         self.snapshot_slots = 0
         self.failure: BaseException | None = None
+        #: Called with the time of a group, under the lock, before the group is written.
+        self.completed: Callable[[float], None] = lambda time: None
         #: Called in the writer thread when a group is on the disk, or when the journal has ended.
         self.listeners: list[Callable[[], None]] = []
         #: For metrics: number of groups, seconds of all, the last and the slowest write, and of recovery.
@@ -439,6 +441,7 @@ class Journal:
             first, sequence = self.appended - len(self._body) // SLOT, self.appended
             body, asked, now = bytes(self._body), self._asked, self.clock.now()
             self._body, self._asked = bytearray(), []
+            self.completed(now)
             new = sequence - self._snapshot_sequence
             if new > 0 and not last and self._snapshot is None and self._due(new):
                 self._snapshot = SnapshotParts(sequence, self._take_snapshot(), self._wake)

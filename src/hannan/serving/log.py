@@ -60,6 +60,8 @@ DRAW = np.dtype([("learner", "<u4"), ("code", "<u8"), ("smallest", "<f8")])
 class Rebuilt(Contents):
     """Contents that replay the stages of one learner alone and record the smallest probability at each draw."""
 
+    counts_evidence = False
+
     def __init__(self) -> None:
         super().__init__()
         #: Numbers of the stages, and the arms whose probabilities count.

@@ -7,7 +7,7 @@ import dataclasses
 import functools
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,9 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hannan import _engine, saving, validation
+from hannan.mathematics.bounds import Units
 from hannan.players import fleet_certificate, fleet_file
+from hannan.players.evidence import Evidence, Means, read
 from hannan.players.fleet import Fleet
-from hannan.serving import CONFLICT, REWARD, Refused, journal
+from hannan.serving import CONFLICT, REWARD, Refused, evidence, journal
+from hannan.serving.evidence import EvidenceTable
 from hannan.serving.expiry import Expiry
 from hannan.serving.expiry import checked as checked_expiry
 from hannan.serving.journal import ACT, BORN, EXPIRE
@@ -88,6 +91,12 @@ class Arms:
                 f"Bandit({self.n}, Tsallis(0.5)); got {self.owner!r}. Name the arms, or add the learner again with "
                 "another number of arms"
             )
+
+    @property
+    def compared(self) -> list[int]:
+        """Numbers of the arms that are or were available."""
+        names = self.names
+        return list(range(self.n)) if names is None else [i for i, name in enumerate(names) if name is not None]
 
     @property
     def available_names(self) -> list[str]:
@@ -199,8 +208,8 @@ def certificate(fleet: Fleet, number: int, delta: float | None) -> Any:
 MAX_ARMS = 1 << 16
 MAX_NAME_LENGTH = 100
 #: Binary parts of the state in a snapshot, and fields of its JSON text.
-PARTS = ("alone", "keyed", "expiry")
-STATE = {"name", "learner", "arms", "wait", "default", "names", "expiry", "stage"}
+PARTS = ("alone", "keyed", "expiry", "evidence")
+STATE = {"name", "learner", "arms", "wait", "default", "names", "expiry", "stage", "evidence"}
 #: Number of the learner in the fleet without keys.
 UNKEYED = np.zeros(1, dtype=np.int64)
 _PLURAL = {"reward": "rewards", "loss": "losses"}
@@ -244,6 +253,8 @@ class StoredLearner:
         self.expiry: Expiry | None = checked_expiry(wait, default, low, high)
         self._told = {"learner": saving.describe(learner), "arms": arms, "wait": wait, "default": default}
         self.declared = self.description()
+        #: None for earlier stages, learners with very many arms, and contents that are replayed without evidence.
+        self.evidence: EvidenceTable | None = None
 
     # Description
 
@@ -276,6 +287,7 @@ class StoredLearner:
         self.stage, self.began = Stage(self.number, earlier.stage.ordinal + 1), began
         # Build and describe it again: another version may have described the same learner differently.
         self.declared = self.described(0, declared).description()
+        earlier.drop_evidence()
 
     def changes(self, new: StoredLearner) -> bool:
         """Return whether a description has other arms than the declared one; raise Refused if more differs."""
@@ -316,6 +328,8 @@ class StoredLearner:
         if found is None:
             found = self.fleets[1] = _fleet(self.learner, self.name)
             found.restart(self._seed(1))
+            if self.evidence is not None:
+                self.evidence.attach(found, fresh=True)
         return found
 
     @property
@@ -377,6 +391,56 @@ class StoredLearner:
             return self.unkeyed, 0
         return self.keyed, int(self.keyed.number([key])[0])
 
+    # Evidence
+
+    def count_evidence(self, start: str = "") -> None:
+        """Begin a table of evidence; decisions that are pending now are not counted."""
+        if self.n > evidence.MAX_ARMS:
+            return
+        self.evidence = EvidenceTable(self.arms.compared, start)
+        for fleet in self.fleets:
+            self.evidence.attach(fleet, fresh=True)
+
+    def drop_evidence(self) -> None:
+        """Stop counting: the next stage compares other arms."""
+        self.evidence = None
+        for fleet in self.fleets:
+            if fleet is not None:
+                fleet._count_in(None, NO_ARMS, True)
+
+    def stating(self, alpha: float, means: Means, assumed: Iterable[tuple[str, str]]) -> Callable[[], Evidence]:
+        """Copy the evidence; return the function that computes the panel when the copy is on the disk."""
+        table = self.evidence
+        if table is None:
+            raise Refused(
+                CONFLICT,
+                f"evidence is counted for learners with at most {evidence.MAX_ARMS} arms; {self.name!r} has {self.n}",
+            )
+        copied, names = table.copy(), [str(self.arms.label(arm)) for arm in table.arms]
+        units = Units.of(self.learner.loss_range, self.learner.gains)
+        weights = None if self.keys else self.weights()
+        rows = [*assumed, *([("start", evidence.STARTS[table.start])] if table.start else [])]
+
+        def found() -> Evidence:
+            return read(
+                copied.engine, names, units, alpha=alpha, means=means,
+                probabilities=None if weights is None else [weights[arm] for arm in table.arms],
+                since=copied.since(), sure_since=copied.sure_since(), assumed=rows,
+            )  # fmt: skip
+
+        return found
+
+    @property
+    def lacks_evidence(self) -> bool:
+        """True if a snapshot of an earlier version omits the table of the current stage."""
+        return self.evidence is None and self.later is None and self.n <= evidence.MAX_ARMS
+
+    def add_arm(self, place: int, arm: str) -> None:
+        """Make a new arm available; all arms are compared over the same decisions, so the evidence begins again."""
+        self.arms.add(place, arm, self.so_far)
+        if self.evidence is not None:
+            self.count_evidence("added")
+
     # Play
 
     def renew(self, entropy: int) -> None:
@@ -436,14 +500,19 @@ class StoredLearner:
         except ValueError as error:
             raise Refused(REWARD, str(error)) from None
 
-    def replay(self, events: NDArray[Any], keyed: int, time: float) -> int:
-        """Replay events; return the index of the first one that differs, or -1."""
-        fleet, slots = self._replaying(events, keyed)
-        wrong = _engine.replay_journal(fleet, slots, self.arms.mask)
+    def replay(self, events: NDArray[Any], sequences: NDArray[np.uint64], time: float) -> int:
+        """Replay events in their order, given their sequences; return the index of the first that differs, or -1."""
+        has_key = events["keyed"] == 1
+        keyed, slots = None, _slots(events)
+        if has_key.any():
+            keyed, slots = self._replaying(events, 1)
+        table = None if self.evidence is None else self.evidence.engine
+        wrong = _engine.replay_journal(self.unkeyed, keyed, slots, self.arms.mask, table, sequences)
         if wrong < 0 and self.expiry is not None:
-            acts = events["round"][events["kind"] == ACT]
-            if len(acts):
-                self.expiry.drawn(keyed, acts, time)
+            for code, mine in enumerate((~has_key, has_key)):
+                acts = events["round"][(events["kind"] == ACT) & mine]
+                if len(acts):
+                    self.expiry.drawn(code, acts, time)
             self.expiry.count += int((events["kind"] == EXPIRE).sum())
         return int(wrong)
 
@@ -471,7 +540,7 @@ class StoredLearner:
         if keyed and (events["kind"] == BORN).any():
             fleet._of_one_kind(NO_ARMS + 0, touch=True)
             fleet._text = False
-        return fleet, np.ascontiguousarray(events).view(np.uint8).reshape(len(events), journal.SLOT)
+        return fleet, _slots(events)
 
     def certificate(self, key: Key, delta: float | None) -> Any:
         """Return the certificate of a key, of the learner without a key, or of all keys if only keys were played.
@@ -518,6 +587,9 @@ class StoredLearner:
             expiry, more = self.expiry.state()
             blobs["expiry"] = lambda: [more]
         told = {**self.description(), "names": copy.deepcopy(self.arms.state()), "expiry": expiry}
+        if self.evidence is not None:
+            told["evidence"], table = self.evidence.state()
+            blobs["evidence"] = lambda: [table]
         if self.earlier is not None:
             told["stage"] = {"of": self.earlier.number, "declared": self.declared, "began": self.began}
         return told, blobs
@@ -530,6 +602,13 @@ class StoredLearner:
         found.fleets = [_recovered(blobs["alone"]), _recovered(blobs["keyed"]) if "keyed" in blobs else None]
         if found.expiry is not None:
             found.expiry.restore(told["expiry"], blobs["expiry"])
+        if "evidence" in told:
+            found.evidence = EvidenceTable.restored(told["evidence"], blobs["evidence"])
+            for fleet in found.fleets:
+                found.evidence.attach(fleet, fresh=False)
+            counted = sum(fleet._counted for fleet in found.fleets if fleet is not None)
+            if counted != found.evidence.engine.pending:
+                raise ValueError(f"corrupt evidence: expected {found.evidence.engine.pending} pending; found {counted}")
         return found
 
     @classmethod
@@ -541,6 +620,10 @@ class StoredLearner:
 
 #: Fields of the stored description of a learner that depend on its arms.
 _OF_ARMS = ("n", "arms", "tuned_scale")
+
+
+def _slots(events: NDArray[Any]) -> NDArray[np.uint8]:
+    return np.ascontiguousarray(events).view(np.uint8).reshape(len(events), journal.SLOT)
 
 
 def _without_arms(description: dict[str, Any]) -> dict[str, Any]:
