@@ -31,6 +31,7 @@ struct EvidenceRow {
 struct ArmEvidence {
     EvidenceRow main[2], regret, fixed[2];
     double drawn, settled, sum;
+    double least = 1.0;  // smallest probability of the arm at any draw
 };
 
 /// Capitals of two arms with fixed means: against "the mean of this arm is small", and "the mean of that arm is large".

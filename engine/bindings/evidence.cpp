@@ -57,6 +57,7 @@ bool sound(const Evidence& table) {
         const double* numbers = reinterpret_cast<const double*>(&arm);
         for (std::size_t k = 0; k < sizeof(ArmEvidence) / sizeof(double); ++k)
             if (!std::isfinite(numbers[k])) return false;
+        if (!(0.0 <= arm.least && arm.least <= 1.0)) return false;
         if (!(0.0 <= arm.sum && arm.sum <= arm.settled && arm.settled <= arm.drawn)) return false;
         drawn += arm.drawn;
         settled += arm.settled;
@@ -137,6 +138,8 @@ void bind_evidence(nb::module_& m) {
         .def_prop_ro("arms", [](const Evidence& t) { return t.arms.size(); })
         .def("drawn", [](const Evidence& t, i64 arm) { return t.arms.at(std::size_t(arm)).drawn; }, "arm"_a)
         .def("settled", [](const Evidence& t, i64 arm) { return t.arms.at(std::size_t(arm)).settled; }, "arm"_a)
+        .def("least", [](const Evidence& t, i64 arm) { return t.arms.at(std::size_t(arm)).least; }, "arm"_a,
+             "Smallest probability of the arm at any draw.")
         .def("sum", [](const Evidence& t, i64 arm) { return t.arms.at(std::size_t(arm)).sum; }, "arm"_a)
         .def("arm_low", &arm_low, "arm"_a, "side"_a, "threshold"_a)
         .def("pair_low", &pair_low, "larger"_a, "smaller"_a, "threshold"_a)

@@ -39,6 +39,7 @@ HN_INLINE void add(double* to, f64x4 amount) { store4(to, load4(to) + amount); }
 void act(ArmEvidence* arms, i64 n, const double* centers, const double* probabilities, i64 drawn) {
     for (i64 i = 0; i < n; ++i) {
         ArmEvidence& arm = arms[i];
+        arm.least = min(probabilities[i], arm.least);
         const double p = probabilities[i], reach = regret_reach(p);
         for (int k = 0; k < vectors; ++k) {
             const f64x4 lambda = lambdas(k);

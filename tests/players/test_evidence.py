@@ -17,7 +17,7 @@ import hannan as hn
 from hannan import _engine
 from hannan.players import evidence
 
-BETS, HEAD, ROW = 16, 64, 163
+BETS, HEAD, ROW = 16, 80, 164
 LAMBDA = 2.0 ** -np.arange(BETS)
 WEIGHTS = (1.0 / (np.arange(BETS) + 3)) / (1.0 / (np.arange(BETS) + 3)).sum()
 #: Offsets of the rows of an arm: both sides of the main table, realized losses, both sides for fixed means.

@@ -99,19 +99,18 @@ def test_added_arm_begins_a_new_table(tmp_path):
 
 
 def table_of(store, name="banner"):
-    """Return the bytes of the table that a store keeps, and the times of its verdict."""
+    """Return the state of the table that a store keeps, when its events are on the disk."""
+    store.queue.journal.wait(store.queue.contents.sequence)
     with store.queue.lock:
-        kept = store.queue.contents.find(name).evidence
-        return kept.engine.to_bytes(), kept.arms, kept.start, dict(kept.times)
+        return store.queue.contents.find(name).evidence.state()
 
 
 def replayed(store):
-    """Return the same from a replay of the whole journal."""
+    """Return the state of a table that a replay of the whole journal fills."""
     store.queue.journal.wait(store.queue.contents.sequence)
     contents = Contents()
     contents.replay(store.queue.backend.groups(0))
-    kept = contents.find("banner").evidence
-    return kept.engine.to_bytes(), kept.arms, kept.start, dict(kept.times)
+    return contents.find("banner").evidence.state()
 
 
 def test_kept_table_equals_that_of_a_replay_bit_for_bit(tmp_path):

@@ -18,7 +18,7 @@ from hannan import __version__, extras
 #: Commands by job, in the order of `hannan --help`. The module `hannan.cli.NAME` defines each of them as `command`.
 JOBS = {
     "Forecasts": ("combine",),
-    "Decisions": ("serve", "replay"),
+    "Decisions": ("serve", "evidence", "replay"),
     "Experiments": ("play", "bound", "route", "sweep"),
     "Privacy and theory": ("privacy", "audit", "reproduce"),
 }

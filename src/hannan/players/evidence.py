@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from hannan import validation
 from hannan.mathematics.bounds import Units
 from hannan.saving.formatting import ceiling, chance
-from hannan.saving.result import Result, Rows, Shown, plain
+from hannan.saving.result import Result, Rows, Shown, as_page, plain
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 #: What is assumed about the mean losses: nothing, or that they do not change.
 Means = Literal["any", "fixed"]
@@ -49,12 +53,15 @@ class ArmEvidence(NamedTuple):
         Number of decisions in which the arm was chosen.
     probability : float or None
         Probability with which the arm is chosen now.
+    least_probability : float
+        Smallest probability with which the arm could be chosen in any decision so far.
     """
 
     mean: float
     interval: tuple[float, float]
     shown: int
     probability: float | None = None
+    least_probability: float = 0.0
 
 
 class Lead(NamedTuple):
@@ -98,6 +105,9 @@ class Evidence(Result):
         An arm and the most by which any other arm is better.
     regret : float
         Upper bound on the realized regret of this run.
+    more : int or None
+        Rough number of further decisions after which the best arm is sure, if rates and shares stay as they are.
+        None if it is sure, or if nothing can be said.
     since, sure_since : str or None
         Time of the first decision, and time from which on the best arm has been sure.
     warnings : tuple of str
@@ -129,6 +139,7 @@ class Evidence(Result):
     regret: float
     since: str | None = None
     sure_since: str | None = None
+    more: int | None = None
     warnings: tuple[str, ...] = ()
     assumed: tuple[tuple[str, str], ...] = ()
     _table: Any = field(default=None, repr=False, compare=False)
@@ -172,11 +183,11 @@ class Evidence(Result):
             "arms": [
                 {
                     "arm": name, "mean": arm.mean, "low": arm.interval[0], "high": arm.interval[1],
-                    "shown": arm.shown, "probability": arm.probability,
+                    "shown": arm.shown, "probability": arm.probability, "least_probability": arm.least_probability,
                 }
                 for name, arm in self.arms.items()
             ],
-            "best": self.best, "sure_since": self.sure_since, "within": within,
+            "best": self.best, "sure_since": self.sure_since, "within": within, "more": self.more,
             "leads": [lead._asdict() for lead in self.leads],
             "regret": {"at_most": self.regret, "kind": "realized", "holds": REGRET_HOLDS},
             "target": TARGET, "warnings": self.warnings, "assumed": dict(self.assumed),
@@ -185,6 +196,25 @@ class Evidence(Result):
 
     def _repr_html_(self) -> str:
         return picture(self) + super()._repr_html_()
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the statements to a file, atomically.
+
+        Parameters
+        ----------
+        path : str or os.PathLike
+            A name that ends in .json for the fields of `to_dict()`, or in .html for a page with the intervals.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        if not os.fspath(path).endswith(".html"):
+            return super().save(path)
+        from hannan.saving.files import write
+
+        return write(path, as_page(self.shown(), picture(self)))
 
     def shown(self) -> Shown:
         """Return the panel: intervals per arm, the best arm, and the regret of this run."""
@@ -224,7 +254,27 @@ class Evidence(Result):
         if self.within is None:
             return "not sure yet: no decisions"
         name, by = self.within
-        return f"not sure yet: no arm is better than {name} by more than {ceiling(by)} on average so far"
+        more = "" if self.more is None else f"; about {self.more:,} more decisions at this pace"
+        return f"not sure yet: no arm is better than {name} by more than {ceiling(by)} on average so far{more}"
+
+
+def _more(arms: list[ArmEvidence], gaps: list[float], lows: list[float], decisions: int) -> int | None:
+    """Return a rough number of further decisions after which the arm with the best estimate is sure.
+
+    A lower end is an estimate minus a width, and widths shrink with the square root of the number of decisions as long
+    as the arms keep their shares. None if an arm is shown less and less, or if estimates are equal.
+    """
+    shrinking = any(
+        arm.shown * RARE < decisions or (arm.probability is not None and 2 * arm.probability * decisions < arm.shown)
+        for arm in arms
+    )
+    if decisions < RARE or shrinking or min(gaps[1:]) <= 0.0:
+        return None
+    growth = max(((gap - low) / gap) ** 2 for gap, low in zip(gaps[1:], lows, strict=True))
+    more = decisions * (growth - 1.0)
+    if not 0.0 < more < 1e12:
+        return None
+    return int(float(f"{more:.1g}"))
 
 
 def _floor(value: float) -> str:
@@ -364,7 +414,8 @@ def read(
     for arm, name in enumerate(names):
         low, high = sorted(float(units.total(end, 1)) for end in found.interval(arm))
         now = None if probabilities is None else float(probabilities[arm])
-        arms[name] = ArmEvidence(float(units.total(estimates[arm], 1)), (low, high), int(table.drawn(arm)), now)
+        mean, least = float(units.total(estimates[arm], 1)), float(table.least(arm)) if table.draws else 0.0
+        arms[name] = ArmEvidence(mean, (low, high), int(table.drawn(arm)), now, least)
     ranked = sorted(range(len(names)), key=estimates.__getitem__)
     leaders = ranked if len(names) <= ALL_PAIRS else ranked[:CANDIDATES]
     # Lower bounds on m(b) - m(a), for each leader a.
@@ -380,8 +431,8 @@ def read(
     decisions = int(table.draws)
     watched = alpha == SURE_ALPHA and means == "any"
     warnings = tuple(
-        f"{name} was shown {arm.shown:,} times in {decisions:,} decisions, too rarely to compare over all of them; a "
-        'learner that keeps exploring, such as hn.EpsilonGreedy, or means="fixed" needs fewer decisions'
+        f"{name} was shown {arm.shown:,} times in {decisions:,} decisions, too rarely to compare over all of them; "
+        'set a floor, as in hn.Bandit(n, floor=0.05), or use means="fixed" if means do not change'
         for name, arm in arms.items()
         if means == "any" and decisions >= RARE and arm.shown * RARE < decisions
     )
@@ -398,6 +449,14 @@ def read(
         regret=units.width * found.regret(),
         since=since,
         sure_since=sure_since if watched and best is not None and best == table.sure else None,
+        more=None
+        if best is not None
+        else _more(
+            list(arms.values()),
+            [estimates[b] - estimates[ranked[0]] for b in ranked],
+            [behind[ranked[0]][b] for b in ranked[1:]],
+            decisions,
+        ),
         assumed=tuple((label, text) for label, text in assumed),
         warnings=warnings,
         _table=type(table).from_bytes(table.to_bytes()),

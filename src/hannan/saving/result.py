@@ -211,15 +211,15 @@ def _html_rows(rows: Rows) -> str:
     return f"<table>{body}</table>"
 
 
-def as_page(shown: Shown) -> str:
-    """Return a result as a complete HTML page."""
+def as_page(shown: Shown, picture: str = "") -> str:
+    """Return a result as a complete HTML page, below a picture (SVG) if there is one."""
     from html import escape
 
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(shown.title)}</title></head>"
-        f'<body style="font:16px/1.5 system-ui,sans-serif;margin:24px">{as_html(shown)}</body></html>\n'
+        f'<body style="font:16px/1.5 system-ui,sans-serif;margin:24px">{picture}{as_html(shown)}</body></html>\n'
     )
 
 

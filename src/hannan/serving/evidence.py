@@ -26,6 +26,16 @@ STARTS = {
 }
 
 
+def of_shard(shard: int, shards: int) -> list[tuple[str, str]]:
+    """Return what a panel about one of several shards assumes.
+
+    >>> of_shard(0, 1)
+    []
+    """
+    says = f"decisions of shard {shard} of {shards} only: the draws of several shards have no common order"
+    return [("shard", says)] if shards > 1 else []
+
+
 class Counted(NamedTuple):
     """Copy of a table at one moment, with the times of its events."""
 
@@ -77,7 +87,8 @@ class EvidenceTable:
 
     def state(self) -> tuple[dict[str, Any], bytes]:
         """Return the state for a snapshot as JSON and bytes."""
-        return {"arms": self.arms, "start": self.start, "times": list(self.times.items())}, self.engine.to_bytes()
+        current = [(at, self.times[at]) for at in (self.engine.began, self.engine.sure_sequence) if at in self.times]
+        return {"arms": self.arms, "start": self.start, "times": current}, self.engine.to_bytes()
 
     @classmethod
     def restored(cls, state: dict[str, Any], blob: bytes) -> Self:

@@ -107,6 +107,7 @@ class ArmEvidence(Struct):
     high: float
     shown: int
     probability: float | None
+    least_probability: float
 
 
 class Within(Struct):
@@ -146,6 +147,7 @@ class Evidence(Struct):
     best: str | None
     sure_since: str | None
     within: Within | None
+    more: int | None
     leads: list[Lead]
     regret: RealizedRegret
     target: str

@@ -293,6 +293,45 @@ class SQLiteBackend:
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
 
 
+class SQLiteReader(SQLiteBackend):
+    """Contents of a store that another process may have open: nothing is written, and no lock is taken."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._path = Path(os.path.realpath(path))
+        self.name = os.fspath(path)
+        if not self._path.exists():
+            raise ValueError(f"no such file: {self.name!r}")
+        self._look()
+        self._reading = threading.Lock()
+        try:
+            uri = f"{self._path.as_uri()}?mode=ro"
+            self._reader = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, timeout=10.0)
+            run = self._reader.execute
+            run("BEGIN")  # all queries see the same moment
+            kind, form = run("PRAGMA application_id").fetchone()[0], run("PRAGMA user_version").fetchone()[0]
+            if kind != APPLICATION:
+                raise ValueError(f"{self.name} is not a store: it is an SQLite file of another application")
+            if checked_format(self.name, form) < FORMAT:
+                raise ValueError(
+                    f"{self.name} has the old format {form}: open it once with hn.Store, which upgrades it"
+                )
+            place = dict(run("SELECT name, value FROM facts")).get("shard", "0 of 1")
+            self.shard, self._shards = map(int, str(place).split(" of "))
+        except sqlite3.DatabaseError as error:
+            raise ValueError(f"{self.name} is not a store: SQLite reports: {error}") from None
+
+    @property
+    def shards(self) -> int:
+        """Number of shards of the store."""
+        return self._shards
+
+    def drop_snapshot(self, sequence: int) -> None:
+        pass  # a damaged snapshot is deleted by the owner
+
+    def close(self) -> None:
+        self._reader.close()
+
+
 def _identity(path: Path) -> tuple[int, int] | None:
     """Return the device and the number of a file, or None if it does not exist."""
     try:

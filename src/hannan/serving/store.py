@@ -5,7 +5,7 @@ from __future__ import annotations
 import _thread
 import os
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +17,7 @@ from hannan.players.fleet_certificate import FleetCertificate
 from hannan.serving import Ended, journal, log
 from hannan.serving.backend import Backend, complete_snapshots
 from hannan.serving.decisions import Decision, DecisionQueue
+from hannan.serving.evidence import of_shard
 from hannan.serving.journal import ACT
 from hannan.serving.log import rows_of
 from hannan.serving.stored_learner import StoredLearner
@@ -365,22 +366,13 @@ class Store:
         alpha = checked(alpha, means)
         with self.queue.lock:
             stored, sequence = self.queue.look(name)
-            found = stored.stating(alpha, means, self._shard_rows())
+            found = stored.stating(alpha, means, of_shard(self.queue.backend.shard, self.queue.shards))
 
         def told() -> Evidence:
             self.queue.journal.wait(sequence)
             return found()
 
         return told
-
-    def _shard_rows(self) -> Iterator[tuple[str, str]]:
-        """Return what a panel of one of several shards assumes."""
-        if self.queue.shards > 1:
-            yield (
-                "shard",
-                f"decisions of shard {self.queue.backend.shard} of {self.queue.shards} only: the draws of several "
-                "shards have no common order",
-            )
 
     def log(self, name: str, *, stage: int | None = None, since: float | None = None) -> Any:
         """Return the decisions of a learner as a table for `hn.replay` and `hannan replay`.
