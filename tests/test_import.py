@@ -96,6 +96,7 @@ games = {{
     "fpl-trix": (hn.FPLTrix(hn.MSets(3, 1)), {{"losses": z}}),
     "slates": (hn.SlateBandit(3, 2), {{"losses": z}}),
     "private": (hn.PrivateExperts(3, 1.0), {{"losses": z}}),
+    "private ball": (hn.PrivateBall(hn.Ball(3), 1.0, 1.0), {{"losses": hn.Linear(z)}}),
     "local": (hn.LocallyPrivate(hn.Bandit(3), 1.0), {{"losses": z}}),
     "descent": (hn.OnlineGradientDescent(hn.Ball(3), 1.0), {{"losses": hn.Linear(z)}}),
     "exponentiated": (hn.ExponentiatedGradient(hn.Simplex(3), 1.0), {{"losses": hn.Linear(z)}}),

@@ -102,6 +102,12 @@ NEEDS = (
         "m of n items per round, such as a page of products", "hn.SlateBandit(n, m)", lambda: hn.SlateBandit(N, 2), {}
     ),
     Need(
+        "one (epsilon, delta) for all moves in a ball; linear losses",
+        "hn.PrivateBall(hn.Ball(3), lipschitz, epsilon=1.0, rounds=rounds)",
+        lambda: hn.PrivateBall(hn.Ball(3), 1.0, 1.0, rounds=ROUNDS),
+        {},
+    ),
+    Need(
         "differential privacy of single points of a convex set",
         'hn.Convex(domain, lipschitz, guarantee="privacy", ...)',
         lambda: hn.Convex(hn.Ball(3), 1.0, tuning=hn.Horizon(ROUNDS), smooth=0.0, guarantee="privacy"),

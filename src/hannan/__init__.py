@@ -83,6 +83,7 @@ _HOME: dict[str, tuple[str, ...]] = {
     "learners.bandits": ("Bandit",),
     "learners.expert_bandits": ("ExpertBandit",),
     "learners.convex.learner": ("Convex",),
+    "learners.convex.private_ball": ("PrivateBall",),
     "learners.convex.gradient": (
         "OnlineGradientDescent",
         "ExponentiatedGradient",

@@ -31,6 +31,7 @@ from hannan.learners.convex.gradient import OnlineGradientDescent as OnlineGradi
 from hannan.learners.convex.learner import Convex as Convex
 from hannan.learners.convex.privacy import Privacy as Privacy
 from hannan.learners.convex.privacy import PrivacyCurve as PrivacyCurve
+from hannan.learners.convex.private_ball import PrivateBall as PrivateBall
 from hannan.learners.decisions.fpl import FPL as FPL
 from hannan.learners.decisions.fpl import FPLTrix as FPLTrix
 from hannan.learners.decisions.sets import Assignments as Assignments
@@ -135,14 +136,14 @@ __all__ = [
     "Finding", "Bound", "Withheld", "Fixed", "Horizon", "BestLoss", "Anytime", "SelfConfident", "Estimator",
     "ImportanceWeighted", "GeometricResampling", "ConditionalResampling", "ReducedVariance",
     "ImplicitExploration", "register", "Move", "Certificate", "Evidence", "Player", "load", "Fleet", "Moves",
-    "FleetCertificate", "Experts", "AdaHedge", "Bandit", "ExpertBandit", "Convex", "OnlineGradientDescent",
-    "ExponentiatedGradient", "Domain", "Ball", "Box", "Simplex", "Polytope", "Loss", "RankOne", "Linear",
-    "Squared", "Logistic", "Huber", "SmoothedHinge", "Noise", "GammaNoise", "GaussianNoise", "Privacy",
-    "PrivacyCurve", "audit_convex", "Squint", "AdaNormalHedge", "MLPoly", "FixedShare", "Exp3S", "LBInf",
-    "UCB1", "MOSS", "KLUCB", "EpsilonGreedy", "ExploreThenCommit", "Thompson", "TsallisShannon",
-    "SlateBandit", "PrivateExperts", "LocallyPrivate", "Dropout", "RandomWalk", "MYGA", "FPL", "FPLTrix",
-    "MSets", "ShortestPaths", "Assignments", "hedge", "exp3", "exp4", "exp4_clipped", "tsallis_inf",
-    "frechet_ftpl", "exp3_ix", "fixed_share", "exp3_s", "gaussian_ftpl", "play", "Record", "compare",
-    "Comparison", "sweep", "combine", "Combined", "Combiner", "Conformal", "CoverageCertificate", "replay",
-    "Replay", "route", "Routes", "Store", "adversaries", "checks"
+    "FleetCertificate", "Experts", "AdaHedge", "Bandit", "ExpertBandit", "Convex", "PrivateBall",
+    "OnlineGradientDescent", "ExponentiatedGradient", "Domain", "Ball", "Box", "Simplex", "Polytope", "Loss",
+    "RankOne", "Linear", "Squared", "Logistic", "Huber", "SmoothedHinge", "Noise", "GammaNoise",
+    "GaussianNoise", "Privacy", "PrivacyCurve", "audit_convex", "Squint", "AdaNormalHedge", "MLPoly",
+    "FixedShare", "Exp3S", "LBInf", "UCB1", "MOSS", "KLUCB", "EpsilonGreedy", "ExploreThenCommit", "Thompson",
+    "TsallisShannon", "SlateBandit", "PrivateExperts", "LocallyPrivate", "Dropout", "RandomWalk", "MYGA",
+    "FPL", "FPLTrix", "MSets", "ShortestPaths", "Assignments", "hedge", "exp3", "exp4", "exp4_clipped",
+    "tsallis_inf", "frechet_ftpl", "exp3_ix", "fixed_share", "exp3_s", "gaussian_ftpl", "play", "Record",
+    "compare", "Comparison", "sweep", "combine", "Combined", "Combiner", "Conformal", "CoverageCertificate",
+    "replay", "Replay", "route", "Routes", "Store", "adversaries", "checks"
 ]

@@ -57,7 +57,7 @@ def test_every_exported_learner_is_in_the_field():
     # Convex sets have losses of another kind, and no adversaries in common. Slates are sets of one size, not paths.
     # Private learners pay for privacy, which the tournament does not measure.
     others = {"Convex", "OnlineGradientDescent", "ExponentiatedGradient", "SlateBandit", "PrivateExperts"}
-    others.add("LocallyPrivate")
+    others |= {"LocallyPrivate", "PrivateBall"}
     assert {cls.__name__ for cls in exported - field} <= others
 
 

@@ -24,6 +24,7 @@ SOURCES = {
     "learners/game_privacy.py": ("shown", "parameters"),
     "learners/private_experts.py": ("certificate",),
     "players/private_certificate.py": ("_rows", "_assumptions", "_details"),
+    "players/private_ball.py": ("certificate",),
     "players/reporting.py": ("_of_learner", "_notes"),
 }
 

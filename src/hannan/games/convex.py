@@ -22,6 +22,8 @@ from hannan.mathematics.convex.domains import Domain
 from hannan.mathematics.convex.leader import Leader, best_in_hindsight, columns, judge, region_of
 from hannan.mathematics.convex.losses import Loss, RankOne, on_your_word, refuse_at
 from hannan.players.convex import Walk, refuted
+from hannan.players.identity import run_seed
+from hannan.players.private_ball import NoisySums
 from hannan.validation import Array
 
 #: Cost of a round of losses that are not linear, which needs a solver, relative to a round of linear losses.
@@ -243,6 +245,44 @@ class DescentRunner(PointRunner):
 
     def source(self, regret: Array) -> Walked:
         return Walked(self.learner, self.losses, float(regret[0, -1]))
+
+
+class PrivateBallRunner(PointRunner):
+    """Game of noisy sums on a ball, stepped in Python."""
+
+    stepped = True
+
+    def __init__(self, learner: Any, losses: Any, request: Request) -> None:
+        super().__init__(learner, losses, request)
+        request.one_thread(learner)
+        if self.rounds > learner.rounds:
+            raise ValueError(
+                f"losses must have at most {learner.rounds} rounds, which epsilon covers; got {self.rounds}"
+            )
+        self.total = self.rounds
+        self.sums = [NoisySums(learner, run_seed(request.seed, run)) for run in range(self.runs)]
+        self.own = np.zeros((self.runs, self.rounds))
+        self.moves = np.zeros((self.runs, self.rounds if self.everything else 0, learner.domain.d))
+
+    def advance(self, limit: int, parts: int) -> list[Job] | None:
+        first, last = self.done, min(self.rounds, self.done + limit)
+        self.done = last
+        return [lambda: self._step(first, last)] if first < last else None
+
+    def _step(self, first: int, last: int) -> None:
+        for t, z in enumerate(self.losses.z[first:last], first):
+            for run, sums in enumerate(self.sums):
+                x = sums.move()
+                self.own[run, t] = z @ x
+                sums.add(z)
+                if self.everything:
+                    self.moves[run, t] = x
+
+    def played(self, best: Array) -> tuple[Array, Array]:
+        return np.cumsum(self.own, axis=1)[:, self.marks - 1] - best, self.moves
+
+    def source(self, regret: Array) -> Any:
+        return self.learner
 
 
 class Seen(Sequence[Loss]):

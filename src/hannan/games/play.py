@@ -208,6 +208,7 @@ SETTINGS = {
     "expert_bandit": Setting("runners:ExpertBanditRunner", "stepped:AdvisedTable"),
     "convex": Setting("convex:ConvexRunner", "convex:ConvexTable"),
     "descent": Setting("convex:DescentRunner", "convex:DescentTable"),
+    "private_ball": Setting("convex:PrivateBallRunner", "convex:PointTable"),
     "decisions": Setting("decisions:DecisionsRunner", "decisions:DecisionTable"),
     "stepped": Setting("stepped:SteppedRunner", "stepped:VectorTable"),
 }
@@ -216,7 +217,7 @@ SETTINGS = {
 def setting_of(learner: Any, losses: Any) -> Setting:
     """Return the classes that play a learner. User-defined learners are stepped in Python."""
     stated = getattr(learner, "setting", None)
-    if stated in ("convex", "descent", "decisions"):
+    if stated in ("convex", "descent", "private_ball", "decisions"):
         return SETTINGS[stated]
     setting = setup_of(learner, losses).setting
     if is_stepped(learner):
