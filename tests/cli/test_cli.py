@@ -71,7 +71,7 @@ def test_help_names_the_commands_without_the_common_options(capsys: pytest.Captu
 
 
 def test_summaries_are_not_truncated_and_options_have_help(capsys: pytest.CaptureFixture[str]) -> None:
-    summaries = call(capsys, "--help")[1].split("Commands:")[1].split("Examples:")[0]
+    summaries = call(capsys, "--help")[1].split("Forecasts:")[1].split("Examples:")[0]
     assert "..." not in summaries
     for name in COMMANDS:
         command = hannan.get_command(click.Context(hannan), name)
