@@ -25,11 +25,14 @@ extensions = [
     "sphinx.ext.autosummary",
     "numpydoc",
     "sphinx_gallery.gen_gallery",
+    "sphinx_copybutton",
+    "sphinx_design",
     # Our own, in _site/
     "reference",
     "project_pages",
     "mathml",
     "subscripts",
+    "keywords",
     "llms",
 ]
 exclude_patterns = ["_site", "**/*.ipynb", "examples/**/*.py"]
@@ -55,6 +58,11 @@ profile.mkdir(parents=True, exist_ok=True)
 (profile / "ipython_kernel_config.py").write_text("c.IPKernelApp.log_level = 'ERROR'\n", encoding="utf-8")
 os.environ["IPYTHONDIR"] = str(profile.parent)
 logging.getLogger("traitlets").setLevel(logging.WARNING)  # hides a message per notebook
+
+# The copy button leaves out prompts and the output of doctests.
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+copybutton_only_copy_prompt_lines = True
 
 # Reference
 smartquotes = False  # a prime is a prime

@@ -39,7 +39,13 @@ replay""",
     "routes.plot()",
     "comparison = hn.compare({'ours': learner, 'exp3': hn.exp3(3)}, {'clicks': losses}, runs=5)\ncomparison",
     "comparison.plot()",
+    "learner",
+    "hn.Experts(4).start(seed=0)",
+    "hn.Convex(hn.Ball(3), 1.0, tuning=hn.Horizon(100), smooth=0.0, loss_bound=1.0).start(seed=0)",
+    "hn.Thompson(3)",
 ]
+#: Cells whose result shows a picture above its table.
+PICTURED = {"record", "combined", "replay", "routes", "comparison"}
 #: Control: the same chart as Altair shows it, which loads a script.
 CONTROL = "import altair as alt\nalt.LayerChart.from_dict(routes.plot().to_dict())"
 
@@ -79,6 +85,7 @@ def test_every_result_is_displayed(tmp_path, monkeypatch):
         assert "<table" in html
         assert "<b>" not in html
         assert "<script" not in html
+        assert ("<svg" in html) == (cell.source.split("\n")[-1] in PICTURED), cell.source
         assert len(shown.data["text/plain"].splitlines()) >= 1
     keep = os.environ.get("HANNAN_NOTEBOOK")
     if keep:  # for visual inspection

@@ -9,6 +9,7 @@ from types import ModuleType
 
 import claim_pages
 import generated
+import keywords
 import learner_map
 import links
 import project_pages
@@ -27,7 +28,9 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 
 
-@pytest.mark.parametrize("module", [claim_pages, learner_map, links, project_pages, reference, subscripts, generated])
+@pytest.mark.parametrize(
+    "module", [claim_pages, keywords, learner_map, links, project_pages, reference, subscripts, generated]
+)
 def test_examples(module: ModuleType) -> None:
     assert doctest.testmod(module).failed == 0
 

@@ -11,6 +11,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import keywords
+
 #: Resources that a page loads: they must be part of the site.
 SHOWN = {("script", "src"), ("img", "src"), ("link", "href"), ("iframe", "src"), ("source", "src"), ("object", "data")}
 
@@ -63,11 +65,14 @@ def broken(site: Path) -> list[str]:
 
 
 def main(site: Path) -> int:
-    """Say what is broken."""
+    """Print broken links, and keywords that the search does not find."""
     pages = len(list(site.rglob("*.html")))
     wrong = broken(site)
-    print(*wrong, f"{pages} pages, {len(wrong)} broken links", sep="\n")
-    return 1 if wrong or not pages else 0
+    index = site / "searchindex.js"
+    lost = keywords.missing(index.read_text(encoding="utf-8")) if index.is_file() else []
+    print(*wrong, *(f"the search does not find {word}" for word in lost), sep="\n", end="\n" if wrong or lost else "")
+    print(f"{pages} pages, {len(wrong)} broken links")
+    return 1 if wrong or lost or not pages else 0
 
 
 if __name__ == "__main__":

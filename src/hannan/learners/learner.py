@@ -25,6 +25,7 @@ from hannan.mathematics.bounds import (
 )
 from hannan.mathematics.regularizers import Regularizer, check_playable
 from hannan.mathematics.smoothing import Smoothing
+from hannan.saving.result import Shown, as_html
 
 if TYPE_CHECKING:
     #: A count of arms, or their names.
@@ -195,6 +196,14 @@ class Learner(NotPrivate, saving.Described):
     #: Adversary and sense of its bounds, unless a proof states others.
     _against: ClassVar[Against] = "oblivious"
     _sense: ClassVar[Sense | None] = None
+
+    def _repr_html_(self) -> str:
+        """Return the learner for a notebook, with its bound for 10,000 rounds."""
+        try:
+            found = str(self.bound(rounds=10_000)).splitlines()[0]
+        except ValueError as reason:
+            found = f"no bound: {reason}"
+        return as_html(Shown(repr(self), [("10,000 rounds", found)]))
 
     def start(self, seed: int | None = None, name: str | None = None) -> Player:
         """Return a live player.

@@ -21,6 +21,7 @@ from hannan.mathematics.convex.noise import Noise, Shape
 from hannan.players.identity import Incarnate
 from hannan.players.load import packed, unpacked
 from hannan.saving import fields
+from hannan.saving.result import as_html
 from hannan.validation import Array
 
 #: Why there is no bound after a move was dropped.
@@ -154,6 +155,11 @@ class Book(Incarnate):
     learner: Any
     #: Class of the moves.
     _move: type[Any]
+
+    def _repr_html_(self) -> str:
+        """Return the certificate for a notebook, without assumptions and details."""
+        certificate = self.certificate()  # type: ignore[attr-defined]
+        return as_html(certificate.shown()._replace(assumptions=(), details=()))
 
     if TYPE_CHECKING:  # the engine's book has these
 

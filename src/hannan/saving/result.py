@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hannan.saving.formatting import figure, number
@@ -66,7 +66,7 @@ class Result:
         return as_text(self.shown())
 
     def _repr_html_(self) -> str:
-        return as_html(self.shown())
+        return as_picture(getattr(self, "plot", None)) + as_html(self.shown())
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain numbers, strings and lists that JSON can hold.
@@ -198,6 +198,19 @@ def as_html(shown: Shown) -> str:
     for heading, rows in shown.sections:
         parts += [f'<div style="{_HEADING}">{heading}</div>', _html_rows(rows)]
     return f'<div style="overflow-x:auto">{"".join(parts)}</div>'
+
+
+def as_picture(plot: Callable[[], Any] | None) -> str:
+    """Return what `plot` draws as SVG; an empty string if there is no picture, or no package that draws it.
+
+    >>> as_picture(None)
+    ''
+    """
+    from importlib.util import find_spec
+
+    if plot is None or not all(find_spec(name) for name in ("altair", "vl_convert")):
+        return ""
+    return str(plot()._repr_mimebundle_()["image/svg+xml"])
 
 
 def _html_rows(rows: Rows) -> str:

@@ -174,7 +174,7 @@ class CoverageCertificate(Result):
         open_rows: int | None = None,
         level: float | None = None,
     ) -> float:
-        """Return a bound on |miss rate - target rate| of each end after `rows` settled rows.
+        """Return a bound on the distance of the miss rate of each end from its target rate.
 
         Parameters
         ----------
