@@ -92,3 +92,22 @@ def test_every_result_is_displayed(tmp_path, monkeypatch):
         import nbformat
 
         nbformat.write(book, keep)
+
+
+def test_sliders_of_the_lens_draw_their_pictures(monkeypatch):
+    nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
+    pytest.importorskip("ipywidgets")
+    monkeypatch.setenv("PYTHONPATH", f"{ROOT / 'src'}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    book = nbformat.read(ROOT / "examples" / "lens.ipynb", as_version=4)
+    assert all(not cell.get("outputs") for cell in book.cells), "commit the notebook without outputs"
+    client = nbclient.NotebookClient(book, timeout=120, kernel_name="python3")
+    client.execute()
+    widgets = [
+        out
+        for cell in book.cells
+        for out in cell.get("outputs", [])
+        if "application/vnd.jupyter.widget-view+json" in out.get("data", {})
+    ]
+    assert len(widgets) == 3
+    drawn = [out for state in client.widget_state.values() for out in state.get("outputs", [])]
+    assert sum("image/png" in out.get("data", {}) for out in drawn) == 3

@@ -43,14 +43,17 @@ def missing(index: str) -> list[str]:
     from snowballstemmer import stemmer
 
     found = re.search(r"Search\.setIndex\((.*)\)", index, re.DOTALL)
-    data = json.loads(found[1]) if found else {"docnames": [], "terms": {}}
+    data = json.loads(found[1]) if found else {"docnames": [], "terms": {}, "titleterms": {}}
     stem = stemmer("porter").stemWord
     lost = []
     for page, words in KEYWORDS.items():
         for word in words.split():
-            pages = data["terms"].get(stem(word.lower()), data["terms"].get(word.lower(), []))
-            pages = pages if isinstance(pages, list) else [pages]
-            if page not in [data["docnames"][k] for k in pages]:
+            found_in: list[int] = []
+            for term in {word.lower(), stem(word.lower())}:
+                for where in ("terms", "titleterms"):
+                    pages = data[where].get(term, [])
+                    found_in += pages if isinstance(pages, list) else [pages]
+            if page not in [data["docnames"][k] for k in found_in]:
                 lost.append(f"{page}: {word}")
     return lost
 
