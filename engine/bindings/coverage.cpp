@@ -119,7 +119,8 @@ public:
         if (found) rows_.close(number);
         return found;
     }
-    /// What happens in order: e >= 0 answers row e of the table, number first + e; e < 0 settles number ~e.
+    /// What happens in order: e >= 0 answers row e of the table, number first + e; e < 0 settles number ~e, or forgets it
+    /// if its target is NaN.
     void events(In<i64> order, In<double> told, i64 first, In<double> centers, Table2<double> forecasts,
                 OutTable2<double> proposals, Out<double> units) {
         const i64 rows = i64(centers.size()), n = i64(forecasts.shape(1)), width = state_.ends * proposers;
@@ -142,7 +143,7 @@ public:
                     const ResidualRow* row = rows_.find(~e);
                     fine = row != nullptr;
                     if (!fine) continue;
-                    coverage().learn(state_, *row, told.data()[k]);
+                    if (told.data()[k] == told.data()[k]) coverage().learn(state_, *row, told.data()[k]);
                     rows_.close(~e);
                 }
             }
@@ -301,7 +302,7 @@ public:
             const i64 e = order.data()[k];
             require(e < rows, "order must have rows of the table");
             if (e >= 0) check(base.data() + e * width, units.data()[e], groups.data() + start[e], start[e + 1] - start[e]);
-            else require(std::isfinite(told.data()[k]), "a target must be finite");
+            else require(!std::isinf(told.data()[k]), "a target must be finite, or NaN to forget a row");
         }
         bool fine = true;
         {
@@ -316,7 +317,8 @@ public:
                 } else {
                     const TrackedRow* row = rows_.find(~e);
                     fine = row != nullptr;
-                    if (fine) settle(~e, *row, told.data()[k]);
+                    if (fine && told.data()[k] == told.data()[k]) settle(~e, *row, told.data()[k]);
+                    else if (fine) rows_.close(~e);
                 }
             }
             rows_.leave();

@@ -249,7 +249,7 @@ def test_errors_leave_the_state_unchanged():
     live.forget("open")
     told = live.certificate()
     assert (told.open, told.forgotten) == (0, 1)
-    assert str(told).replace("  forgotten     1 row not counted\n", "") == before[0]
+    assert [line for line in str(told).splitlines() if "no target" not in line] == before[0].splitlines()
 
 
 def play_rows(live, rows):

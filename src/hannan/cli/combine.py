@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,14 +44,15 @@ class Lines:
         from hannan.tables.combine.function import key_of
 
         run = self._run
-        first = key_of(self._time, [*run.models, *run.written])
-        return [first, *run.written, *(["played"] if run.draws else []), *run.models]
+        first = key_of(self._time, [*run.models, *run.written, *run.ends])
+        return [first, *run.written, *run.ends, *(["played"] if run.draws else []), *run.models]
 
     def _cells(self, answers: Answers, t: int) -> list[Any]:
         mixed = answers.forecast[t].tolist()
         played = [] if answers.played is None else [self._run.models[answers.played[t]]]
         quantiles = mixed if self._run.levels else [mixed]
-        return [self._place(answers, t), *quantiles, *played, *answers.weights[t].tolist()]
+        ends = [] if answers.intervals is None else answers.intervals[t].ravel().tolist()
+        return [self._place(answers, t), *quantiles, *ends, *played, *answers.weights[t].tolist()]
 
     def _object(self, answers: Answers, t: int) -> str:
         run, mixed = self._run, answers.forecast[t].tolist()
@@ -59,7 +61,9 @@ class Lines:
         weights = dict(zip(run.models, answers.weights[t].tolist(), strict=True))
         # The keys do not depend on the name of the column of times.
         key = "row" if self._time is None else "time"
-        told = {key: self._place(answers, t), "forecast": forecast, **played, "weights": weights}
+        ends = [] if answers.intervals is None else answers.intervals[t].ravel().tolist()
+        intervals = {name: end if isfinite(end) else None for name, end in zip(run.ends, ends, strict=True)}
+        told = {key: self._place(answers, t), "forecast": forecast, **intervals, **played, "weights": weights}
         return json.dumps(told, ensure_ascii=False)
 
     def _place(self, answers: Answers, t: int) -> Any:
@@ -71,6 +75,7 @@ Examples:
   hannan combine forecasts.csv --target y --out combined
   hannan combine forecasts.csv --target y --loss squared --range 0:100 --time date
   tail -f rows.csv | hannan combine - --target y --time date
+  hannan combine forecasts.csv --target y --time date --coverage 0.9 --groups weekday --out combined
   hannan combine panel.parquet --target y --by unique_id --time ds --out combined
   hannan combine quantiles.csv --target y --time day --quantiles "{model}_p{percent}" --out combined
 """
@@ -147,13 +152,22 @@ Examples:
     show_default=True,
     help="Treatment of crossing quantiles of a model: raise an error or sort them.",
 )
+@click.option("--coverage", metavar="C,...", help="Coverage of prediction intervals, such as 0.9; several are nested.")
+@click.option(
+    "--groups",
+    metavar="A,B",
+    help="With --coverage: groups of rows to cover too: columns, or hour, weekday, month and quarter of --time.",
+)
+@click.option(
+    "--within", type=float, metavar="UNITS", help="With --coverage: assumed limit of distances of targets, in units."
+)
 @click.option("--delimiter", default=",", show_default=True, help="Character between the cells.")
 @shared("Folder for combined.csv, weights.csv, summary.json and index.html.")
 def command(
     file: Path, target: str, loss: str, span: str | None, cap: float | None, learner: str | None, time: str | None,
     horizon: int, by: str | None, issued: str | None, target_time: str | None, pooled: bool | None, prior: Path | None,
-    quantiles: str | None, per_quantile: bool, crossing: str, experts: str | None, delimiter: str, as_json: bool,
-    seed: int, out: Path | None,
+    quantiles: str | None, per_quantile: bool, crossing: str, coverage: str | None, groups: str | None,
+    within: float | None, experts: str | None, delimiter: str, as_json: bool, seed: int, out: Path | None,
 ) -> None:  # fmt: skip
     """Combine the forecasts in the columns of a CSV or Parquet FILE (- for standard input, row by row).
 
@@ -161,6 +175,7 @@ def command(
     immediately as a line of CSV, and the summary goes to standard error; with --json, the lines are JSON objects, and
     the summary is the last line of standard output.
     """
+    from hannan.tables.combine.function import requested_coverage
     from hannan.tables.combine.losses import point_loss
     from hannan.tables.combine.quantiles import Pricing
     from hannan.tables.combine.run import Task
@@ -179,6 +194,7 @@ def command(
         loss_range=None if span is None else parse_range(span),
         prior=_prior(prior, many),
         seed=seed,
+        coverage=requested_coverage(_levels(coverage), listed(groups) or None, within),
     )
     forecast_roles(target, timing.time, chosen or (), issued)
     shown = Shown(out, as_json, delimiter)
@@ -208,8 +224,10 @@ def combine_rows(file: Path, target: str, task: Task, shown: Shown) -> None:
     from hannan.tables.read.table import Columns
 
     live, drawn, timing = str(file) == "-", False, task.timing
+    task = replace(task, group_columns=_group_columns(file, target, task, shown.delimiter))
+    times = (name for name in (timing.time, timing.issued) if name is not None)
     wanted = Columns(
-        texts=tuple(name for name in (timing.time, timing.issued) if name is not None),
+        texts=tuple(dict.fromkeys((*times, *task.group_columns))),
         numeric=None if task.columns is None else (*task.columns, target),
         needs=(target,),
         hint="Name a column of times with --time, and choose columns with --experts A,B",
@@ -231,6 +249,28 @@ def combine_rows(file: Path, target: str, task: Task, shown: Shown) -> None:
             sheets.close()
             drawn = finish(outbox, summary)
     _tell(summary, shown, drawn, live)
+
+
+def _levels(text: str | None) -> list[float] | None:
+    """Return the coverages of an option."""
+    try:
+        return None if text is None else [float(level) for level in text.split(",")]
+    except ValueError:
+        raise ValueError(f"--coverage must be numbers such as 0.9 or 0.8,0.95; got {text!r}") from None
+
+
+def _group_columns(file: Path, target: str, task: Task, delimiter: str) -> tuple[str, ...]:
+    """Return the groups that are columns of a file; of standard input, those that are not parts of the times."""
+    from hannan.tables.combine.groups import PARTS, columns_of
+    from hannan.tables.combine.panels import header
+    from hannan.tables.read.table import one_role
+
+    asked = () if task.coverage is None else task.coverage.groups or ()
+    names = [name for name in asked if name not in PARTS] if str(file) == "-" else header(file, separator(delimiter))
+    found = columns_of(asked, names, task.timing.time)
+    experts = [("an expert", name) for name in task.columns or ()]
+    one_role([("the target", target), *(("a group", name) for name in found), *experts])
+    return found
 
 
 def _prior(path: Path | None, many: bool) -> dict[str, float] | str | None:
@@ -280,6 +320,7 @@ def combine_series(file: Path, target: str, by: Sequence[str], task: Task, poole
         raise BadTable("--by needs a file; got standard input")
     timing, out = task.timing, shown.out
     texts = [*by, *(name for name in (timing.time, timing.issued) if name is not None)]
+    texts += [name for name in _group_columns(file, target, task, shown.delimiter) if name not in texts]
     needs = (target, *texts, *(task.columns or ()))
     # A column that is both text and an expert is read as text; `panel_of` rejects its two roles.
     numeric = None if task.columns is None else [name for name in (*task.columns, target) if name not in texts]

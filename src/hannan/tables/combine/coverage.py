@@ -254,8 +254,8 @@ class CertifiedIntervals:
     ) -> Array:
         """Return the ends of the rows of a table, (rows, ends); rows that are not answered have NaN.
 
-        Event e >= 0 answers row e of the table, with number first + e, and e < 0 settles row number ~e. `groups` has
-        the numbers of the groups, row by row, and where each row begins.
+        Event e >= 0 answers row e of the table, with number first + e, and e < 0 settles row number ~e, or forgets the
+        row if its target is NaN. `groups` has the numbers of the groups, row by row, and where each row begins.
         """
         order, told, rows = np.ascontiguousarray(events.order), np.ascontiguousarray(events.told), len(combined)
         proposals = np.empty((rows, 0 if self._band is None else _engine.PROPOSERS * len(self.coverage.quantiles)))
@@ -265,13 +265,17 @@ class CertifiedIntervals:
         else:
             center, shown = np.ascontiguousarray(combined), np.ascontiguousarray(forecasts)
         self._intervals.events(order, told, first, centers=center, forecasts=shown, proposals=proposals, units=units)
-        counted = self._counted(order, first, units)
+        counted = self._counted(order, told, first, units)
         order, told = order[counted], told[counted]
         base = combined
         if self._band is not None:
             base = np.full((rows, len(self.coverage.quantiles)), np.nan)
-            done, _, _ = self._band.events(proposals, order, told, first, base, None)
-            assert done == len(order)
+            lost = (order < 0) & np.isnan(told)
+            done, _, _ = self._band.events(proposals, order[~lost], told[~lost], first, base, None)
+            assert done == len(order) - lost.sum()
+            for number in (~order[lost]).tolist():
+                self._band.forget(number)
+        self.forgotten += int(((order < 0) & np.isnan(told)).sum())
         ends: Array = np.full((rows, len(self._places)), np.nan)
         numbers, starts = (
             (np.empty(0, dtype=np.int64), np.zeros(rows + 1, dtype=np.int64)) if groups is None else groups
@@ -293,7 +297,7 @@ class CertifiedIntervals:
         ends[warm] = self.coverage.whole_line()
         return ends
 
-    def _counted(self, order: Whole, first: int, units: Array) -> NDArray[np.bool_]:
+    def _counted(self, order: Whole, told: Array, first: int, units: Array) -> NDArray[np.bool_]:
         """Return the events of rows that were not answered with the whole line."""
         rows = len(units)
         number = np.where(order >= 0, order + first, ~order)
@@ -309,13 +313,8 @@ class CertifiedIntervals:
         self._warming.update(left[answers].tolist())
         settled = left[~answers].tolist()
         self._warming.difference_update(settled)
-        self.warm_up += len(settled)
+        self.warm_up += int((~np.isnan(told[~kept][~answers])).sum())
         return kept
-
-    def drop(self, numbers: Iterable[int]) -> None:
-        """Close rows of a table whose targets will not arrive."""
-        for number in numbers:
-            self.forget(number)
 
     # Results
 

@@ -286,7 +286,7 @@ class CoverageCertificate(Result):
             many = counted(self.warm_up + self.warming, "row")
             rows.append(("warm-up", f"{many} answered with the whole line and not counted"))
         if self.forgotten:
-            rows.append(("forgotten", f"{counted(self.forgotten, 'row')} not counted"))
+            rows.append(("no target", f"{counted(self.forgotten, 'row')} closed without a target and not counted"))
         worst = self.worst()
         rows += [
             (one.name, f"{one.coverage(k):.3f} of {counted(one.rows, 'settled row')}" + self._requested(k))

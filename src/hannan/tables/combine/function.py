@@ -15,12 +15,16 @@ from hannan import validation
 from hannan.saving.files import Outbox, write
 from hannan.saving.result import Result, Shown, library_of
 from hannan.saving.result import frame_of as made_frame
+from hannan.tables.combine.coverage import Coverage
+from hannan.tables.combine.coverage_certificate import CoverageCertificate
+from hannan.tables.combine.groups import columns_of
 from hannan.tables.combine.losses import PointLoss
 from hannan.tables.combine.quantiles import Pricing
 from hannan.tables.combine.run import Run, Task
 from hannan.tables.combine.summary import Summary
 from hannan.tables.combine.timing import Answers, Timing
-from hannan.tables.read.frames import frame_of
+from hannan.tables.read.frames import frame_of, names_of
+from hannan.tables.read.table import one_role
 from hannan.tables.write import RowWriter
 from hannan.validation import Array
 
@@ -66,6 +70,8 @@ class Combined(Result):
     _run: Run = field(hash=False, repr=False, compare=False)
     #: Library of the table that was combined: "pandas", "polars", "pyarrow" or "".
     library: str = ""
+    #: Intervals of all requested coverages, (rows, coverages, 2); None if no coverage was requested.
+    intervals: Array | None = field(default=None, hash=False, repr=False)
 
     @property
     def time(self) -> str | None:
@@ -81,6 +87,24 @@ class Combined(Result):
     def written(self) -> tuple[str, ...]:
         """Names of the columns of the forecast."""
         return self._run.written
+
+    @property
+    def interval(self) -> Array:
+        """Intervals with the largest requested coverage, (rows, 2).
+
+        An interval with low > high is empty. The first rows of point forecasts have the whole line.
+        """
+        if self.intervals is None:
+            raise ValueError("no coverage was requested; pass coverage= to combine")
+        told: Array = self.intervals[:, -1]
+        return told
+
+    @property
+    def certificate(self) -> CoverageCertificate:
+        """Certificate of the coverage of the intervals: exact counts, bounds and cost."""
+        if self.summary.coverage is None:
+            raise ValueError("no coverage was requested; pass coverage= to combine")
+        return self.summary.coverage.certificate
 
     @property
     def summary(self) -> Summary:
@@ -135,6 +159,7 @@ class Combined(Result):
         """
         columns: dict[str, Any] = {"time": self.times} if self.times else {}
         columns |= dict(zip(self.written, columns_of_answers(self.forecast), strict=True))
+        columns |= dict(zip(self._run.ends, columns_of_intervals(self.intervals), strict=True))
         if self.played is not None:
             columns["played"] = [self.experts[i] for i in self.played.tolist()]
         columns |= {f"weight {name}": self.weights[:, i] for i, name in enumerate(self.experts)}
@@ -160,7 +185,8 @@ class Combined(Result):
         """
         with Outbox(folder) as out:
             with Sheets(out, self._run) as sheets:
-                sheets.write(Answers(self.rows + 1, self.times, self.forecast, self.played, self.weights))
+                told = self.rows + 1, self.times, self.forecast, self.played, self.weights, self.intervals
+                sheets.write(Answers(*told))
             finish(out, self.summary)
         return Path(folder)
 
@@ -168,6 +194,13 @@ class Combined(Result):
 def columns_of_answers(forecast: Array) -> list[Array]:
     """Return the forecast as columns: one, or one per quantile level."""
     return [forecast] if forecast.ndim == 1 else list(np.ascontiguousarray(forecast.T))
+
+
+def columns_of_intervals(intervals: Array | None) -> list[Array]:
+    """Return the ends of intervals as columns: low and high of each coverage."""
+    if intervals is None:
+        return []
+    return list(np.ascontiguousarray(intervals.reshape(len(intervals), -1).T))
 
 
 def key_of(time: str | None, experts: Sequence[str]) -> str:
@@ -186,8 +219,9 @@ class Sheets:
 
     def __init__(self, out: Outbox, run: Run) -> None:
         time, written, self._experts = run.task.timing.time, run.written, list(run.models)
-        self._timed, first = time is not None, key_of(time, [*run.models, *run.written])
-        self._combined = RowWriter(out.path("combined.csv"), [first, *written, *(["played"] if run.draws else [])])
+        self._timed, first = time is not None, key_of(time, [*run.models, *run.written, *run.ends])
+        head = [first, *written, *run.ends, *(["played"] if run.draws else [])]
+        self._combined = RowWriter(out.path("combined.csv"), head)
         self._weights = RowWriter(out.path("weights.csv"), [first, *run.models])
 
     def write(self, answers: Answers) -> None:
@@ -196,7 +230,8 @@ class Sheets:
             return
         key: Any = answers.times if self._timed else answers.rows
         drawn = [] if answers.played is None else [[self._experts[i] for i in answers.played.tolist()]]
-        self._combined.write([key, *columns_of_answers(answers.forecast), *drawn])
+        ends = columns_of_intervals(answers.intervals)
+        self._combined.write([key, *columns_of_answers(answers.forecast), *ends, *drawn])
         self._weights.write([key, *np.ascontiguousarray(answers.weights.T)])
 
     def close(self) -> None:
@@ -257,6 +292,9 @@ def combine(
     quantiles: str | bool | None = None,
     per_quantile: bool = False,
     crossing: str = "refuse",
+    coverage: float | Sequence[float] | None = None,
+    groups: str | Sequence[str] | None = None,
+    within: float | None = None,
     seed: int = 0,
 ) -> Combined | Panel:
     """Combine columns of forecasts into one forecast, row by row.
@@ -306,6 +344,14 @@ def combine(
         Use separate weights per quantile; forecasts are sorted to avoid crossing.
     crossing : {"refuse", "sort"}, default "refuse"
         What to do if the quantiles of a model cross: raise an error or sort them.
+    coverage : float or sequence of float, optional
+        Requested coverage of prediction intervals, such as 0.9, or several coverages for nested intervals. The base is
+        the quantile columns, or residuals of the combined forecast.
+    groups : str or sequence of str, optional
+        Groups of rows that the coverage holds for too: columns, or parts of the times ("hour", "weekday", "month",
+        "quarter").
+    within : float, optional
+        Limit of the distances of targets from the base ends, in units, that is assumed before play.
     seed : int, default 0
         Random seed of a learner that draws an expert.
 
@@ -345,6 +391,7 @@ def combine(
     """
     validation.count(seed, "seed", least=0)
     timing = Timing.of(time, target_time, issued, horizon, by is not None)
+    requested = requested_coverage(coverage, groups, within)
     task = Task(
         columns=None if experts is None else tuple(experts),
         pricing=Pricing(loss, cap, quantiles, per_quantile, crossing),
@@ -353,6 +400,7 @@ def combine(
         loss_range=loss_range,
         prior=prior,
         seed=seed,
+        coverage=requested,
     )
     if by is not None:
         from hannan.tables.combine.panels import panel_of
@@ -360,9 +408,14 @@ def combine(
         return panel_of(frame, target, (by,) if isinstance(by, str) else tuple(by), task, pooled)
     if pooled is not None or isinstance(prior, str):
         raise ValueError("pooled and prior='pool' are for tables with many series; name their column with by=")
-    data = frame_of(frame, target, experts, timing.time, issued)
+    columns: tuple[str, ...] = ()
+    if requested is not None and requested.groups:
+        columns = columns_of(requested.groups, names_of(frame), None if timing.time is None else str(timing.time))
+    goal = [("the target", str(target))] if isinstance(target, (str, int)) else []
+    one_role([*goal, *(("a group", name) for name in columns), *(("an expert", str(name)) for name in experts or ())])
+    data = frame_of(frame, target, experts, timing.time, issued, columns)
     timing = replace(timing, time=data.time)
-    run = Run(replace(task, timing=timing, rounds=len(data.targets)).on(data.experts))
+    run = Run(replace(task, timing=timing, rounds=len(data.targets), group_columns=columns).on(data.experts))
     chunks, kept = run.of_frame(data)
     run.through(chunks, kept)
     told = kept.all
@@ -375,4 +428,15 @@ def combine(
         weights=told.weights,
         _run=run,
         library=library_of(frame),
+        intervals=told.intervals,
     )
+
+
+def requested_coverage(coverage: Any, groups: Any, within: float | None) -> Coverage | None:
+    """Return the requested coverage, or None if there is none."""
+    if coverage is None:
+        for name, value in (("groups", groups), ("within", within)):
+            if value is not None:
+                raise ValueError(f"{name} needs a requested coverage; pass coverage= (--coverage); got {value!r}")
+        return None
+    return Coverage.of(coverage, "both", groups or None, within)

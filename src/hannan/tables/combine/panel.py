@@ -11,6 +11,7 @@ from hannan.games.driver import Progress
 from hannan.learners import names
 from hannan.learners.adahedge import Rule
 from hannan.tables.combine.calibration import Calibration, Quantiled
+from hannan.tables.combine.certified_panel import PanelCoverage
 from hannan.tables.combine.combiner import shares
 from hannan.tables.combine.long_table import LongTable, Whole
 from hannan.tables.combine.losses import PointLoss
@@ -65,6 +66,11 @@ class PanelSums:
     left_out: tuple[str, ...] = ()
     #: Library of the table that was combined: "pandas", "polars", "pyarrow" or "".
     library: str = ""
+    #: Intervals in the order of the table, (rows, coverages, 2), if a coverage was requested.
+    intervals: Array | None = field(default=None, hash=False, repr=False)
+    #: Coverage of the intervals, in total and per series, and the names of the columns of their ends.
+    coverage: PanelCoverage | None = field(default=None, hash=False, repr=False)
+    ends: tuple[str, ...] = ()
 
     @property
     def experts(self) -> tuple[str, ...]:
@@ -72,10 +78,14 @@ class PanelSums:
         return self.table.experts
 
     def answers(self) -> dict[str, Array]:
-        """Return the columns of the combined forecast by name: one, or one per quantile level."""
-        if self.quantiles is None:
-            return {"forecast": self.forecast}
-        return dict(zip(self.quantiles.grid.written, np.ascontiguousarray(self.forecast.T), strict=True))
+        """Return the columns of the combined forecast and of the intervals by name."""
+        told = {"forecast": self.forecast}
+        if self.quantiles is not None:
+            told = dict(zip(self.quantiles.grid.written, np.ascontiguousarray(self.forecast.T), strict=True))
+        if self.intervals is None:
+            return told
+        ends = np.ascontiguousarray(self.intervals.reshape(len(self.intervals), -1).T)
+        return {**told, **dict(zip(self.ends, ends, strict=True))}
 
 
 #: Reason why series without times are combined on their own.

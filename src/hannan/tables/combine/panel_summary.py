@@ -121,6 +121,8 @@ class PanelSummary:
         ]
         if panel.quantiles is not None:
             rows += panel.quantiles.lines()
+        if panel.coverage is not None:
+            rows += panel.coverage.report.lines()
         rows.append(("series by series", self._by_series()))
         return rows + [
             (f"excess over {whom}", promised(more, bound, why)) for whom, more, bound, why in self._excesses()
@@ -200,6 +202,7 @@ class PanelSummary:
             "median_of_experts": {"total": self.median},
             "best_expert": {"name": panel.experts[self.best], "total": self.losses[self.best]},
             "quantiles": None if panel.quantiles is None else panel.quantiles.as_dict(panel.experts),
+            "coverage": None if panel.coverage is None else panel.coverage.report.as_dict(),
             "ratio_to_mean": {"geometric_mean": self.typical, "worst": float(np.nanmax(self.ratio, initial=-np.inf))},
             "experts": [{"name": name, "total": loss, "combination_in_those_rows": beside, "weight": w}
                         for name, loss, beside, w in zip(panel.experts, self.losses.tolist(), self.beside.tolist(),
@@ -251,6 +254,8 @@ class PanelSummary:
         lines += ["", *aligned([("", "total loss", "per row"), *cells]), "", f"series by series: {self._by_series()}"]
         if panel.quantiles is not None and (quantiles := panel.quantiles.lines()):
             lines += ["", *pairs(quantiles)]
+        if panel.coverage is not None:
+            lines += ["", "Intervals", *(f"  {line}" for line in pairs(panel.coverage.report.lines()))]
         excesses = self._excesses()
         lines += ["", *excess_table(excesses)]
         if any(bound is not None for _, _, bound, _ in excesses):

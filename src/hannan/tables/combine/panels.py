@@ -10,11 +10,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from hannan import validation
 from hannan.games.driver import Progress
 from hannan.learners.adahedge import Rule
 from hannan.learners.names import FORECASTS
 from hannan.saving.result import Result, Shown, frame_of, library_of
+from hannan.tables.combine.certified_panel import cover_panel, group_columns
+from hannan.tables.combine.coverage_certificate import CoverageCertificate
+from hannan.tables.combine.groups import columns_of as named_groups
 from hannan.tables.combine.long_table import long_table
 from hannan.tables.combine.panel import POOL, PanelSums, combine_long, quantiled_long
 from hannan.tables.combine.panel_summary import PanelSummary, save, weights_long
@@ -45,6 +50,20 @@ class Panel(PanelSums, Result):
     def shown(self) -> Shown:
         """Return the summary for terminals and notebooks."""
         return self.summary.shown()
+
+    @property
+    def interval(self) -> Any:
+        """Intervals with the largest requested coverage, (rows, 2), in the order of the table."""
+        if self.intervals is None:
+            raise ValueError("no coverage was requested; pass coverage= to combine")
+        return self.intervals[:, -1]
+
+    @property
+    def certificate(self) -> CoverageCertificate:
+        """Certificate of the coverage of all series; `coverage.series` has one certificate per series."""
+        if self.coverage is None:
+            raise ValueError("no coverage was requested; pass coverage= to combine")
+        return self.coverage.report.certificate
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary as a dict for JSON; `to_frame` has the rows."""
@@ -109,10 +128,14 @@ def panel_of(
         raise BadTable("a table with issue times needs a column of times; pass time= (--time)")
     timing = replace(task.timing, time=time, issued=issued)
     ahead = timing.ahead
-    chosen = experts if experts is not None else tuple(n for n in columns if n not in (*by, target, time, issued))
+    labels_of_rows = () if task.coverage is None else named_groups(task.coverage.groups, list(columns), time)
+    kept_out = (*by, target, time, issued, *labels_of_rows)
+    chosen = experts if experts is not None else tuple(n for n in columns if n not in kept_out)
     roles = [("the target", target), *(("a series", name) for name in by)]
     roles += [(role, name) for role, name in (("the times", time), ("the issue times", issued)) if name is not None]
     one_role([*roles, *(("an expert", name) for name in chosen)])
+    grouped = [("a group", name) for name in labels_of_rows]
+    one_role([("the target", target), *grouped, *(("an expert", name) for name in chosen)])
     if not chosen:
         raise BadTable(f"no column of forecasts in the table; columns are {shown(list(columns))}")
     library = library_of(frame)
@@ -136,6 +159,13 @@ def panel_of(
     sums = combine_long(table, cost, rule, task.prior, pooled, progress=progress)
     if grid is not None:
         sums = replace(sums, quantiles=quantiled_long(sums, grid, crossed))
+    if task.coverage is not None:
+        levels = () if grid is None else grid.levels
+        rows = group_columns(task.coverage, table, dict(columns), time)
+        pairs, covered = cover_panel(table, sums.forecast[table.order], (task.coverage, levels), rows)
+        intervals = np.empty_like(pairs)
+        intervals[table.order] = pairs
+        sums = replace(sums, intervals=intervals, coverage=covered, ends=task.coverage.written)
     labels = {name: columns[name] for name in (*by, *(name for name in (issued, time) if name is not None))}
     sums = replace(sums, labels=labels, left_out=task.left_out, library=library)
     return Panel(*(getattr(sums, one.name) for one in fields(sums)))
@@ -147,13 +177,11 @@ def read_columns(
 ) -> dict[str, Any]:  # fmt: skip
     """Return columns of a Parquet or CSV file: `texts` and the usual columns of times as text, `numeric` (default: all
     others) as numbers."""
-    import numpy as np
-
     from hannan.tables.read.source import open_table
     from hannan.tables.read.table import Columns
 
     hint = "Name the columns of series with --by, and choose columns of forecasts with --experts A,B"
-    usual = [name for name in (TIME, ISSUED) if name not in (*texts, *needs) and name in _header(path, delimiter)]
+    usual = [name for name in (TIME, ISSUED) if name not in (*texts, *needs) and name in header(path, delimiter)]
     texts = [*texts, *usual]
     table = open_table(
         path, Columns(tuple(texts), None if numeric is None else tuple(numeric), tuple(needs), hint=hint), delimiter
@@ -173,7 +201,7 @@ def read_columns(
     return {**told, **{name: numbers[:, i] for i, name in enumerate(table.names)}}
 
 
-def _header(path: Path, delimiter: str) -> list[str]:
+def header(path: Path, delimiter: str) -> list[str]:
     """Return the names of the columns of a file before reading it."""
     import csv
 

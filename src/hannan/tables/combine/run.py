@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
 import numpy as np
 
+from hannan.tables.combine.certified_table import CertifiedTable
 from hannan.tables.combine.combiner import Combiner
+from hannan.tables.combine.coverage import Coverage
 from hannan.tables.combine.guarantees import Course
 from hannan.tables.combine.quantiles import Pricing, QuantileLoss
 from hannan.tables.combine.timing import Answers, Chunk, Pending, Timing
@@ -46,6 +48,9 @@ class Options(TypedDict, total=False):
     quantiles: str | bool | None
     per_quantile: bool
     crossing: str
+    coverage: float | Sequence[float] | None
+    groups: str | Sequence[str] | None
+    within: float | None
     seed: int
 
 
@@ -67,6 +72,9 @@ class Task:
     source: str = UNNAMED
     #: Columns of quantiles that point forecasts are combined without.
     left_out: tuple[str, ...] = ()
+    #: Requested coverage of intervals, and the kinds of groups that are columns of the table.
+    coverage: Coverage | None = None
+    group_columns: tuple[str, ...] = ()
 
     def on(self, names: Sequence[str]) -> Task:
         """Return the task with the columns chosen among these columns of forecasts."""
@@ -172,6 +180,10 @@ class Run:
         learner = for_forecasts(task.learner, len(self.models), self.loss, task.loss_range, task.rounds)
         self.combiner = Combiner(self.models, self.loss, learner, prior=task.prior, seed=task.seed)
         self.pending = Pending(task.timing, task.source, self.levels)
+        #: Intervals, if they are requested.
+        self.certified: CertifiedTable | None = None
+        if task.coverage is not None:
+            self.certified = CertifiedTable(task.coverage, self.levels, task.group_columns)
         self.course = Course(len(self.models))
         #: Places in which the quantiles of a model crossed and were sorted.
         self.crossed = 0
@@ -195,7 +207,8 @@ class Run:
         def chunks() -> Iterator[Chunk]:
             for t in range(0, len(targets), CHUNK):
                 part = slice(t, t + CHUNK)
-                yield Chunk(forecasts[part], targets[part], frame.times[part], frame.issued[part], t + 1)
+                groups = [column[part] for column in frame.groups]
+                yield Chunk(forecasts[part], targets[part], frame.times[part], frame.issued[part], t + 1, groups)
 
         return chunks(), InMemory(forecasts, targets)
 
@@ -205,8 +218,9 @@ class Run:
         columns, goal = [places[name] for name in self.task.columns or ()], places[target]
         for chunk in chunks:
             times, issued = (chunk.texts.get(name, []) if name else [] for name in (timing.time, timing.issued))
+            groups = [chunk.texts[name] for name in self.task.group_columns]
             forecasts = self._in_order(np.take(chunk.numbers, columns, axis=1), chunk.first)
-            yield Chunk(forecasts, chunk.numbers[:, goal], times, issued, chunk.first)
+            yield Chunk(forecasts, chunk.numbers[:, goal], times, issued, chunk.first, groups)
 
     def _in_order(self, forecasts: Array, first: int) -> Array:
         """Return forecasts level by level if they are quantiles; `first` is the number of the first row."""
@@ -227,10 +241,13 @@ class Run:
 
     def take(self, chunk: Chunk) -> Answers:
         """Answer the rows of a chunk, and settle those whose targets are known."""
+        if self.certified is not None:
+            self.certified.check(chunk, self.pending.place)
         block = self.pending.arrange(chunk, self.combiner.mixer.waiting)
         work = self.combiner.take(block, self.course)
         self.pending.remember(block, work.mixed)
-        answers = block.answers(work)
+        intervals = None if self.certified is None else self.certified.take(block, chunk.groups, work.mixed)
+        answers = block.answers(work, intervals)
         last = answers.rows[-RECENT:].tolist()
         self.recent.extend(zip(last, answers.times[-RECENT:] or [""] * len(last), strict=True))
         if block.refused is not None:
@@ -239,7 +256,10 @@ class Run:
 
     def close(self) -> None:
         """End the table: settle the rows whose targets are due after the last row, and end the curves."""
-        self.combiner.finish(self.pending.rest(), self.pending.place)
+        rest = self.pending.rest()
+        self.combiner.finish(rest, self.pending.place)
+        if self.certified is not None:
+            self.certified.finish(rest)
         if self.combiner.mixer.answered:
             self.course.add(self.combiner.mixer)
 
@@ -253,7 +273,14 @@ class Run:
         self.close()
         table, targets = self._kept.forecasts, self.pending.rejoin(self._kept.targets)
         found, quantiles = hindsight(self.loss, table, targets), self._quantiles(self._kept.answers, table, targets)
-        return summarize(self.combiner, self.pending, self.course, found, quantiles, self.task.left_out)
+        covered = None if self.certified is None else self.certified.report()
+        told = summarize(self.combiner, self.pending, self.course, found, quantiles, self.task.left_out)
+        return replace(told, coverage=covered)
+
+    @property
+    def ends(self) -> tuple[str, ...]:
+        """Names of the columns of the ends of intervals."""
+        return () if self.task.coverage is None else self.task.coverage.written
 
     def _quantiles(self, answers: Callable[[], Any], table: Array, targets: Array) -> Quantiled | None:
         from hannan.tables.combine.calibration import Quantiled, calibrated, fan_of

@@ -15,6 +15,7 @@ from hannan.saving.formatting import ceiling, counted, figure, percent
 from hannan.saving.formatting import clipped as shortened
 from hannan.saving.result import Shown, plain, to_text
 from hannan.tables.combine.calibration import Quantiled
+from hannan.tables.combine.certified_table import CoverageReport
 from hannan.tables.combine.combiner import Combiner
 from hannan.tables.combine.guarantees import ANY_ROWS, CURVES, EXCESS, MARKS, OWN_ROWS, Course, Promises
 from hannan.tables.combine.hindsight import Hindsight, Oracle
@@ -113,6 +114,8 @@ class Summary:
     quantiles: Quantiled | None = field(default=None, repr=False)
     #: Columns of quantiles that were ignored.
     left_out: tuple[str, ...] = ()
+    #: Coverage of the intervals, if they were requested.
+    coverage: CoverageReport | None = field(default=None, repr=False)
 
     @property
     def best(self) -> Expert | None:
@@ -199,6 +202,7 @@ class Summary:
                 else {e.name: w for e, w in zip(self.experts, self.oracle.weights.tolist(), strict=True) if w > 0.0},
             },
             "quantiles": None if self.quantiles is None else self.quantiles.as_dict(self.names),
+            "coverage": None if self.coverage is None else self.coverage.as_dict(),
             "number_of_experts": self.n,
             "left_out": list(self.left_out),
             "experts": [
@@ -245,6 +249,8 @@ class Summary:
         rows += [(name, f"{figure(total)}, {figure(mean)} per row{more}") for name, total, mean, more in self._losses()]
         if self.quantiles is not None:
             rows += self.quantiles.lines()
+        if self.coverage is not None:
+            rows += self.coverage.lines()
         rows += [(f"excess over {whom}", promised(more, bound, why)) for whom, more, bound, why in self.excesses()]
         return [*rows, *self.assumptions(), *self.details()]
 
@@ -344,6 +350,8 @@ class Summary:
         lines += ["", *(f"{row}{note}" for row, note in zip(table, notes, strict=True)), "", *self.standing()]
         if self.quantiles is not None and (told := self.quantiles.lines()):
             lines += ["", *pairs(told)]
+        if self.coverage is not None:
+            lines += ["", "Intervals", *(f"  {line}" for line in pairs(self.coverage.lines()))]
         return "\n".join([*lines, "", *excess_table(self.excesses()), *self._notes()])
 
     def _notes(self) -> list[str]:

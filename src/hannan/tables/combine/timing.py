@@ -68,6 +68,8 @@ class Chunk:
     times: Sequence[str] = ()
     issued: Sequence[str] = ()
     first: int = 1
+    #: Columns of groups, one text per row.
+    groups: Sequence[Sequence[str]] = ()
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,8 @@ class Answers:
     forecast: Array = field(hash=False)
     played: NDArray[np.int64] | None = field(hash=False)
     weights: Array = field(hash=False)
+    #: Intervals, (rows, coverages, 2), if they were requested.
+    intervals: Array | None = field(default=None, hash=False)
 
     def __len__(self) -> int:
         return len(self.forecast)
@@ -89,12 +93,14 @@ class Answers:
         if len(parts) == 1:
             return parts[0]
         drawn = [part.played for part in parts if part.played is not None]
+        intervals = [part.intervals for part in parts if part.intervals is not None]
         return cls(
             np.concatenate([part.rows for part in parts]),
             [text for part in parts for text in part.times],
             np.concatenate([part.forecast for part in parts]),
             np.concatenate(drawn) if drawn else None,
             np.concatenate([part.weights for part in parts]),
+            np.concatenate(intervals) if intervals else None,
         )
 
 
@@ -196,6 +202,8 @@ class Block:
     timed: bool = False
     #: Added to the error of a row without forecasts.
     hint: str = ""
+    #: Events that were returned for targets that are used later, with the first row of each part.
+    past: list[tuple[int, Events]] = field(default_factory=list)
 
     @cached_property
     def target(self) -> list[float]:
@@ -226,7 +234,8 @@ class Block:
         before the next row is answered.
         """
         if self.due is not None:
-            return self.due.events(self, rows)
+            self.past.append((rows.start, self.due.events(self, rows)))
+            return self.past[-1][1]
         count, targets = rows.stop - rows.start, self.targets[rows]
         settles = np.arange(count) + (self.first + rows.start)
         kept = np.ones((count, 2), dtype=bool)
@@ -238,6 +247,25 @@ class Block:
         order = np.stack([np.arange(count), ~settles], axis=1)
         told = np.stack([np.full(count, np.nan), targets], axis=1)
         return Events(order[kept], told[kept], np.cumsum(kept.sum(axis=1)))
+
+    def history(self) -> Events:
+        """Return everything that happened in the block, as `events` of all its rows, after they were taken.
+
+        A row whose target can never be used is settled with NaN immediately.
+        """
+        nothing: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+        if self.due is None:
+            order, told, _ = self.events(slice(0, len(self.targets)))
+        else:
+            parts = [np.where(part.order >= 0, part.order + start, part.order) for start, part in self.past]
+            order = np.concatenate([nothing, *parts])
+            told = np.concatenate([np.empty(0), *(part.told for _, part in self.past)])
+        if not self.timed:
+            lost = np.flatnonzero(order >= 0)
+            lost = lost[np.isnan(self.targets[order[lost]])]
+            rows = order[lost]
+            order, told = np.insert(order, lost + 1, ~(rows + self.first)), np.insert(told, lost + 1, np.nan)
+        return Events(order, told, nothing)
 
     @cached_property
     def _brought(self) -> NDArray[np.int64]:
@@ -271,13 +299,14 @@ class Block:
         k = int(np.argmax(differ))
         return int(late[k]), int(rows[k])
 
-    def answers(self, work: Work) -> Answers:
-        """Return the answers of the rows that are answered."""
+    def answers(self, work: Work, intervals: Array | None = None) -> Answers:
+        """Return the answers of the rows that are answered; `intervals` has one row per row of the block."""
         fresh, times = self.fresh, list(self.times)
         if self.brings:
             work, times = work.part(fresh), [self.times[t] for t in fresh]
+            intervals = None if intervals is None else intervals[fresh]
         assert work.weights is not None
-        return Answers(fresh + self.first, times, work.mixed, work.played, work.weights)
+        return Answers(fresh + self.first, times, work.mixed, work.played, work.weights, intervals)
 
     def happens(self, event: int) -> int:
         """Return the number of the row in which an earlier row is settled."""

@@ -24,11 +24,13 @@ class Frame:
     target: str = "target"
     time: str | None = None
     issued: list[str] = field(default_factory=list, hash=False)
+    groups: list[list[str]] = field(default_factory=list, hash=False)
 
 
 def frame_of(
-    table: Any, target: Any, experts: Sequence[str] | None = None, time: str | None = None, issued: str | None = None
-) -> Frame:
+    table: Any, target: Any, experts: Sequence[str] | None = None, time: str | None = None, issued: str | None = None,
+    groups: Sequence[str] = (),
+) -> Frame:  # fmt: skip
     """Columns of a table by name; `target` is a column, or an array of its own."""
     columns = _columns(table)
     names = list(columns)
@@ -41,7 +43,7 @@ def frame_of(
     if issued is not None:
         issued = _name(issued, names)
     if experts is None:
-        chosen = [name for name in names if name not in (goal, time, issued)]
+        chosen = [name for name in names if name not in (goal, time, issued, *groups)]
     else:
         chosen = [_name(name, names) for name in experts]
     forecast_roles(goal, time, chosen, issued)
@@ -56,6 +58,7 @@ def frame_of(
         raise BadTable("the table must have rows; it has a header only")
     targets = _rows([targets], [goal or "target"]).reshape(rows)
     times, asked = ([] if name is None else [_text(value) for value in columns[name]] for name in (time, issued))
+    labels = [text_of(columns[name]) for name in groups]
     return Frame(
         experts=chosen,
         forecasts=forecasts,
@@ -64,6 +67,7 @@ def frame_of(
         target=goal or "target",
         time=time,
         issued=asked,
+        groups=labels,
     )
 
 
@@ -82,6 +86,11 @@ def _rows(columns: list[Array], names: list[str]) -> Array:
     if not finite and np.isinf(out).any():
         checked(out, 1, names, (), "the table")
     return out
+
+
+def names_of(table: Any) -> list[str]:
+    """Return the names of the columns of a table."""
+    return list(_columns(table))
 
 
 def columns_of(table: Any, needed: Sequence[str]) -> dict[str, Any]:

@@ -1,0 +1,193 @@
+"""Intervals of the rows of a table, with their coverage over time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hannan.saving.formatting import figure
+from hannan.tables.combine.conformal import BASES
+from hannan.tables.combine.coverage import BETWEEN, LARGEST, MOST_GROUPS, CertifiedIntervals, Coverage
+from hannan.tables.combine.coverage_certificate import CoverageCertificate
+from hannan.tables.combine.groups import PARTS, codes_of, parts_of
+from hannan.tables.combine.timing import Block, Chunk, Events
+from hannan.tables.read.table import BadTable
+from hannan.validation import Array
+
+Whole = NDArray[np.int64]
+
+#: Points of the curve of coverage over time, and share and smallest number of the settled rows of its moving window.
+POINTS, WINDOW, FEWEST = 200, 0.1, 100
+
+
+@dataclass(frozen=True)
+class CoverageReport:
+    """Coverage of the intervals of a table: the certificate, widths, and the coverage over time."""
+
+    certificate: CoverageCertificate
+    #: Mean width and mean Winkler score over the counted rows, per coverage; empty for one-sided intervals.
+    widths: tuple[float, ...]
+    winkler: tuple[float, ...]
+    #: Numbers of some settled rows, and the coverage of the last `window` settled rows there, per coverage.
+    rows: Whole = field(hash=False, repr=False)
+    course: Array = field(hash=False, repr=False)
+    window: int = 0
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Return (name, text) pairs of the printed result."""
+        certificate, told = self.certificate, self.certificate.lines()
+        if not self.widths:
+            return told
+        several = len(certificate.levels) > 1
+        widths = [
+            f"{figure(width)} on average, Winkler score {figure(score)}" + f" ({100 * level:g}%)" * several
+            for width, score, level in zip(self.widths, self.winkler, certificate.levels, strict=True)
+        ]
+        at = 1 + max(k for k, (name, _) in enumerate(told) if name.startswith("coverage"))
+        return [*told[:at], ("width", "; ".join(widths)), *told[at:]]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the report for JSON."""
+        return {
+            **self.certificate.to_dict(), "mean_width": list(self.widths), "mean_winkler_score": list(self.winkler),
+            "over_time": {"window": self.window, "rows": self.rows.tolist(), "coverage": self.course.tolist()},
+        }  # fmt: skip
+
+
+class Course:
+    """Hits of the settled rows in their order, and sums of the widths and scores."""
+
+    def __init__(self, coverage: Coverage) -> None:
+        self.coverage = coverage
+        self._rows: list[Whole] = []
+        self._hits: list[NDArray[np.bool_]] = []
+        self._widths, self._scores = np.zeros(len(coverage.levels)), np.zeros(len(coverage.levels))
+
+    def add(self, rows: Whole, pairs: Array, targets: Array) -> None:
+        """Add settled rows: their numbers, intervals (rows, coverages, 2) and targets."""
+        low, high, y = pairs[:, :, 0], pairs[:, :, 1], targets[:, None]
+        self._rows.append(rows)
+        self._hits.append((low <= y) & (y <= high))
+        if self.coverage.sides == 2 and len(rows):
+            alpha = 1.0 - np.array(self.coverage.levels)
+            beyond = np.maximum(low - y, 0.0) + np.maximum(y - high, 0.0)
+            self._widths += (high - low).sum(axis=0)
+            self._scores += (high - low + 2.0 / alpha * beyond).sum(axis=0)
+
+    def report(self, certificate: CoverageCertificate) -> CoverageReport:
+        """Return the report of a table that has ended."""
+        levels = len(self.coverage.levels)
+        rows = np.concatenate([np.empty(0, dtype=np.int64), *self._rows])
+        hits = np.concatenate([np.empty((0, levels), dtype=bool), *self._hits])
+        count = len(rows)
+        window = min(count, max(FEWEST, math.ceil(WINDOW * count)))
+        at = np.unique(np.linspace(window, count, POINTS).astype(np.int64)) if count else np.empty(0, dtype=np.int64)
+        sums = np.concatenate([np.zeros((1, levels)), np.cumsum(hits, axis=0)])
+        course = (sums[at] - sums[at - window]) / max(1, window)
+        two = self.coverage.sides == 2 and count > 0
+        widths, scores = (tuple((x / max(1, count)).tolist()) if two else () for x in (self._widths, self._scores))
+        return CoverageReport(certificate, widths, scores, rows[at - 1], course, window)
+
+
+def check_size(values: Array, place: Callable[[int], str], what: str) -> None:
+    """Raise BadTable if the intervals of a row could overflow."""
+    wrong = np.abs(values) > LARGEST
+    if wrong.any():
+        row = int(np.argmax(wrong.reshape(len(values), -1).any(axis=1)))
+        found = float(np.nanmax(np.abs(values[row])))
+        raise BadTable(f"{place(row)}: intervals need {what} of at most {LARGEST:g}; got {found:g}")
+
+
+def group_numbers(
+    certified: CertifiedIntervals, columns: Sequence[tuple[str, Sequence[Any]]], place: Callable[[int], str]
+) -> tuple[Whole, Whole] | None:
+    """Return the numbers of the groups, row by row, and where each row begins; None without groups."""
+    if not columns:
+        return None
+    each = []
+    for name, values in columns:
+        codes, texts = codes_of(values, name, place)
+        labels = [f"{name}{BETWEEN}{text}" for text in texts]
+        if len(certified.groups) + len(labels) > MOST_GROUPS:
+            raise BadTable(f"at most {MOST_GROUPS} groups are supported; {name!r} has {len(labels)} values")
+        each.append(np.array(certified.numbers_of(labels), dtype=np.int64)[codes])
+    table = np.ascontiguousarray(np.stack(each, axis=1))
+    return table.reshape(-1), np.arange(len(table) + 1, dtype=np.int64) * len(columns)
+
+
+class CertifiedTable:
+    """Intervals of the rows of a table, chunk by chunk."""
+
+    def __init__(self, coverage: Coverage, quantiles: tuple[float, ...], group_columns: tuple[str, ...]) -> None:
+        self.coverage, self._group_columns = coverage, group_columns
+        self.certified = CertifiedIntervals(coverage, quantiles)
+        self.course = Course(coverage)
+        self._base = BASES[bool(quantiles)]
+        # Ends of the rows of earlier chunks that wait for their targets.
+        self._open: dict[int, Array] = {}
+
+    def check(self, chunk: Chunk, place: Callable[[int], str]) -> None:
+        """Raise BadTable if a number of a chunk is too large."""
+        check_size(chunk.forecasts, lambda row: place(chunk.first + row), "forecasts")
+        check_size(chunk.targets, lambda row: place(chunk.first + row), "targets")
+
+    def take(self, block: Block, groups: Sequence[Sequence[str]], mixed: Array) -> Array:
+        """Return the ends of the rows of a block; rows that are not answered have NaN."""
+        happened, first = block.history(), block.first
+        named = dict(zip(self._group_columns, groups, strict=False))
+
+        def place(row: int) -> str:
+            return block.place(first + row)
+
+        kinds = [
+            (name, (named[name] if name in named else parts_of(block.times, name, place))[: len(mixed)])
+            for name in self.coverage.groups or ()
+        ]
+        numbers = group_numbers(self.certified, kinds, place)
+        ends = self.certified.through(happened, first, mixed, block.forecasts, numbers)
+        self._settled(happened, first, ends)
+        for number in block.dropped:
+            if number in self._open:  # others had no target, and were forgotten before
+                self.certified.forget(number)
+                del self._open[number]
+        return self.coverage.pairs(ends)
+
+    def finish(self, rest: Iterable[tuple[int, float]]) -> None:
+        """Settle the rows whose targets are due after the last row of a table."""
+        for number, target in rest:
+            self.certified.settle(number, target)
+            self._count(np.array([number]), self._open.pop(number)[None, :], np.array([target]))
+
+    def _settled(self, happened: Events, first: int, ends: Array) -> None:
+        order, told = happened.order, happened.told
+        settles = order < 0
+        numbers, targets = ~order[settles], told[settles]
+        here = numbers >= first
+        table = np.empty((len(numbers), ends.shape[1]))
+        table[here] = ends[numbers[here] - first]
+        for k in np.flatnonzero(~here).tolist():
+            table[k] = self._open.pop(int(numbers[k]))
+        self._count(numbers, table, targets)
+        waits = np.zeros(len(ends), dtype=bool)
+        waits[order[~settles]] = True
+        waits[numbers[here] - first] = False
+        for row in np.flatnonzero(waits).tolist():
+            self._open[first + row] = ends[row].copy()
+
+    def _count(self, numbers: Whole, ends: Array, targets: Array) -> None:
+        counted = np.isfinite(ends).all(axis=1) & ~np.isnan(targets)
+        self.course.add(numbers[counted], self.coverage.pairs(ends[counted]), targets[counted])
+
+    def report(self) -> CoverageReport:
+        """Return the coverage so far."""
+        return self.course.report(self.certified.certificate(self._base))
+
+
+def needs_times(coverage: Coverage | None, group_columns: Sequence[str]) -> bool:
+    """Return True if a kind of groups is computed from the times."""
+    return coverage is not None and any(name in PARTS for name in coverage.groups or () if name not in group_columns)
