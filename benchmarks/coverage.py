@@ -130,8 +130,9 @@ def main(folder: Path) -> None:
         adaptive, named = aci_of_mapie, "ACI of MAPIE"
     except ImportError:
         adaptive, named = aci, "ACI"
-    ratios, better, errors, longer, spent = defaultdict(list), [], defaultdict(list), defaultdict(list), [0.0, 0.0, 0]
-    recounts = 0
+    ratios, errors, longer = (defaultdict(list) for _ in range(3))
+    better: list[bool] = []
+    spent, recounts = [0.0, 0.0, 0], 0
     for path in sorted(folder.glob("*.npz")):
         forecasts, targets, horizon = load(path)
         first = max(min(CALIBRATION, len(targets) // 3), horizon + 1)
@@ -147,9 +148,9 @@ def main(folder: Path) -> None:
         rows = slice(first, len(targets))
         peers = [scored(rule(plain.forecast, targets, horizon, first), targets, rows) for rule in (adaptive, nexcp)]
         own = scored(ends, targets, rows)
-        best = min(score for score, _ in peers)
-        ratio = own[0] / best
-        ratios[path.stem.rsplit("_h", 1)[0]].append(math.log(ratio))
+        each = [own[0] / score for score, _ in peers]
+        ratio = max(each)
+        ratios[path.stem.rsplit("_h", 1)[0]].append(np.log([ratio, *each]))
         better.append(ratio < 1.0)
         for name, (_, coverage) in zip(("certified", named, "NExCP"), (own, *peers), strict=True):
             errors[name].append(abs(coverage - LEVEL))
@@ -157,8 +158,9 @@ def main(folder: Path) -> None:
                 longer[name].append(abs(coverage - LEVEL))
         shown = "  ".join(f"{coverage:.3f}" for _, coverage in (own, *peers))
         print(f"{path.stem:28} {len(targets):5} rows  {ratio:6.3f}  coverage {shown}", flush=True)
-    mean = math.exp(np.mean([np.mean(each) for each in ratios.values()]))
-    print(f"\nWinkler score / better of {named} and NExCP: {mean:.4f} (geometric mean over {len(ratios)} series)")
+    means = np.exp(np.mean([np.mean(each, axis=0) for each in ratios.values()], axis=0))
+    for name, mean in zip((f"better of {named} and NExCP per file", named, "NExCP"), means, strict=True):
+        print(f"Winkler score / {name}: {mean:.4f} (geometric mean over {len(ratios)} series)")
     print(f"better on {np.mean(better):.0%} of {len(better)} files; counts equal the recount on {recounts}")
     for name, each in errors.items():
         print(

@@ -156,7 +156,7 @@ def test_panel_has_one_certificate_per_series(horizon):
     table = panel_of()
     order = np.random.default_rng(0).permutation(len(table["y"]))
     panel = hn.combine({name: column[order] for name, column in table.items()}, "y", by="unique_id", coverage=0.8,
-                       horizon=horizon)  # fmt: skip
+                       horizon=horizon, pooled=False)  # fmt: skip
     back = np.argsort(order)
     for k in range(3):
         rows = table["unique_id"] == f"s{k}"
