@@ -34,7 +34,7 @@ class Blake2b {
             v[k] = h_[k];
             v[k + 8] = iv[k];
         }
-        std::memcpy(m, block_, 128);  // little-endian, as the machines that the engine is built for are
+        std::memcpy(m, block_, 128);  // little-endian, like all supported machines
         v[12] ^= length_;
         if (last) v[14] = ~v[14];
         const auto g = [&](int a, int b, int c, int d, u64 x, u64 y) {
@@ -63,7 +63,7 @@ class Blake2b {
     }
 
 public:
-    /// A digest of `size` bytes, 1 to 64, under a key of 0 to 64.
+    /// Digest of `size` bytes (1 to 64) with a key of 0 to 64 bytes.
     Blake2b(std::size_t size, const u8* key, std::size_t key_size) : size_(size) {
         for (int k = 0; k < 8; ++k) h_[k] = iv[k];
         h_[0] ^= 0x01010000u ^ u64(key_size) << 8 ^ u64(size);
@@ -72,7 +72,7 @@ public:
         std::memcpy(block_, key, key_size);
         held_ = 128;
     }
-    /// The key's block mixed at once, for messages that are not empty: copies then begin behind it.
+    /// State after the block of the key, from which non-empty messages start.
     void take_key() {
         if (held_ == 128) {
             length_ += 128;

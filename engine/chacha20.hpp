@@ -46,7 +46,7 @@ HN_INLINE void chacha20_block(const ChaCha20Key& key, u32 number, const u32* non
     for (int k = 0; k < 16; ++k) out[k] = x[k] + initial[k];
 }
 
-/// Random words of a key, from a block on. A block that was begun is not continued by another object.
+/// Random words of a key, from a block on. A block that was started is not continued by another object.
 struct SecureWords {
     ChaCha20Key key;
     u64 number;  // of the next block; below 2^64, in the block number and the first word of the nonce

@@ -1,4 +1,4 @@
-// Forecasts combined row by row: what a block of rows needs, and what it leaves behind.
+// Combination of forecasts row by row: input and results of a block of rows.
 #pragma once
 
 #include "dispatch.hpp"
@@ -6,25 +6,27 @@
 
 namespace hn {
 
-/// loss(f, y) of a forecast; pinball at level `parameter`, Huber square up to it; at most `cap`.
+/// Loss loss(f, y) of a forecast: pinball at level `parameter`, Huber quadratic up to `parameter`; at most
+/// `cap`.
 enum class PointLoss : int { absolute, squared, pinball, huber, log };
 struct Price {
     PointLoss kind = PointLoss::absolute;
     double parameter = 0.0, cap = __builtin_inf();
 };
 
-/// Sums over the settled rows: of the mixture, of <p, l>, and of each expert its loss, the mixture's loss in the rows
-/// where it was awake, and how many they are. A row in which nobody slept is counted once for all.
+/// Sums over the settled rows: loss of the mixture, <p, l>, and for each expert its loss, the loss of the
+/// mixture in the rows with its forecast, and their number. A row with all forecasts is counted once for all
+/// experts.
 struct Tally {
     double mixture = 0.0, expected = 0.0, settled = 0.0, whole_mixture = 0.0, whole_rows = 0.0;
     double *losses = nullptr, *beside = nullptr, *awake = nullptr;  // n each
 };
 
-/// What can be wrong with a row: nobody awake, a loss outside the range, an infinite one, a smoothing that failed, a slope
-/// times a spread that has no square.
+/// Errors of a row: no forecast available, a loss outside the range, an infinite loss, a smoothing that
+/// failed, a slope times a spread whose square overflows.
 enum class Trouble : int { none, asleep, outside, infinite, failed, extreme };
 
-/// Rows of forecasts (NaN sleeps) and targets (NaN: none yet); weights, mixed, played are written.
+/// Rows of forecasts (NaN: missing) and targets (NaN: unknown); weights, mixed and played are written.
 struct CombineJob {
     AtPlay* at;
     Price price;
@@ -33,43 +35,44 @@ struct CombineJob {
     double *weights, *mixed;
     i64* played;
     Tally* tally;
-    double* losses;  // n: those of the row that is looked at
+    double* losses;  // n: losses of the current row
     double* row;     // n, scratch
     bool* awake;     // n, scratch
     Trouble trouble = Trouble::none;
     i64 expert = -1;
-    double mean_loss = 0.0;  // of the mean of the awake, over the rows settled
+    double mean_loss = 0.0;  // loss of the mean of the available forecasts, over the settled rows
 };
 
-/// Rows that are answered, and targets that come later, in order: e >= 0 answers row e (its target is NaN), e < 0 settles
-/// ticket ~e: one of the rows, or, from `rows` on, one of `old`, answered before.
+/// Answers of rows and later targets, in order: e >= 0 answers row e (its target is NaN), e < 0 settles
+/// ticket ~e, which is one of the rows or, from `rows` on, one of the rows in `old`, answered before.
 struct CombineEvents {
     CombineJob* job;
     const i64* order;
     const double* told;
     i64 count;
-    double* seen;  // how many rows were settled when each was answered
+    double* seen;  // number of settled rows when each row was answered
     const double *old_forecasts, *old_weights, *old_mixed, *old_seen;
     double largest_delay = 0.0;
 };
 
 struct Combine {
-    /// Answer every row and settle those with a target; stops before the first row that cannot be settled (trouble and
-    /// expert say why). Returns the number of rows done.
+    /// Answer every row and settle rows with a target; stops before the first row that cannot be settled (see
+    /// error code and expert). Returns the number of rows done.
     i64 (*rows)(CombineJob&);
-    /// As told; stops before the first event that cannot be. Returns the number of events done.
+    /// Process the events; stops before the first event that is invalid. Returns the number of events done.
     i64 (*events)(CombineEvents&);
     void (*count)(Tally&, i64 n, const double* losses, double cost, double own);
     void (*prices)(const Price&, const double* forecasts, const double* targets, i64 rows, i64 n,
                    double* out);
-    /// sum_t loss(<q, f_t>, y_t) over rows with a target; its slope in q.
+    /// sum_t loss(<q, f_t>, y_t) over rows with a target, and its gradient in q.
     double (*oracle)(const Price&, const double* forecasts, const double* targets, i64 rows, i64 n,
                      const double* q, double* slope);
 };
 
-// Forecasts combined by what their losses and slopes teach: rows answered, and settled whenever their target comes.
+// Combination of forecasts that learns from losses and slopes: rows are answered, and settled when their
+// target arrives.
 
-/// Who makes the weights: rule B over {B, B .99, AdaHedge, the mean}; or one rule alone.
+/// Weighting rule: rule B over {B, B .99, AdaHedge, the mean}, or a single rule.
 enum class Mixing : int {
     two_layers,
     rule_b,
@@ -92,13 +95,13 @@ HN_INLINE constexpr bool learns_slopes(Mixing m) {
 }
 HN_INLINE constexpr bool has_regrets(Mixing m) { return m >= Mixing::ml_poly && m <= Mixing::fixed_share; }
 
-/// Rule B: learners/rule_b.hpp. Beyond n, in places of four, everything is 0.
+/// Rule B: learners/rule_b.hpp. Arrays have a multiple of four places; beyond n all numbers are 0.
 struct RuleBState {
     i64 n = 0, places = 0;
     double forget = 1.0;
     double grown = 0.0;  // P, at least the sum of pi_i e^(eta_i S_i) over the updated columns
     double spread = 0.0,
-           spread_rows = 0.0;  // Q and n: sum of the weighted squared distances, and number of its rows
+           spread_rows = 0.0;  // Q and n: sum of the weighted squared distances, and number of their rows
     bool capped = false;       // whether a cap is finite
     i64 waiting = 0;           // number of columns without an update
     /// Number of settled rows per column; null in the upper layer, whose columns are available in every row.
@@ -110,8 +113,8 @@ struct RuleBState {
     double* cap = nullptr;
 };
 
-/// Every array of a rule by its name: one list, for layout, files and questions. `level` is e^(eta S), `weight` its part of
-/// the weights: both follow from the others.
+/// Visit every array of a rule by its name, for layout, files and questions. `level` is e^(eta S), `weight`
+/// its part of the weights; both follow from the other arrays.
 template <class State, class Visit>
 HN_INLINE void each_array(State& b, Visit visit) {
     visit("prior", b.prior);
@@ -169,7 +172,7 @@ struct Combination {
     Mixing kind = Mixing::two_layers;
     i64 n = 1, places = 4;
     Price price;
-    /// Quantile levels, or none: the price of a row is then the mean of their pinball losses.
+    /// Quantile levels, or none; with levels, the loss of a row is the mean of their pinball losses.
     i64 levels = 0;
     const double* level = nullptr;
     RuleBState top, b, quick;
@@ -178,15 +181,15 @@ struct Combination {
     i64 outside = 0;
     const double *outside_forecast = nullptr, *outside_weights = nullptr;
     RegretState regrets;
-    Setup setup;  // of AdaHedge, with the range that losses must have
+    Setup setup;  // of AdaHedge, with the required range of the losses
     Run own;
     Tally tally;
     double answered = 0.0, mean_loss = 0.0, member_loss[members] = {0.0, 0.0, 0.0, 0.0};
-    /// What the members B and AdaHedge lost in the rows in which each column slept.
+    /// Losses of the members B and AdaHedge in the rows without a forecast of each column.
     double *slept_b = nullptr, *slept_own = nullptr;
     double *losses = nullptr, *row = nullptr, *shares = nullptr;
     double *line = nullptr,
-           *slope = nullptr;  // of quantiles: what the slopes make of each column, and the slopes
+           *slope = nullptr;  // for quantiles: losses from slopes for each column, and the slopes
     double *distance = nullptr,
            *center = nullptr;  // scratch for quantiles: distances d_i, and z of each level
     bool* awake = nullptr;
@@ -206,7 +209,7 @@ struct Combination {
     }
 };
 
-/// What came of settling a row: what is wrong with it, if anything, and with which column.
+/// Result of settling a row: error code, and column of the error.
 struct Happened {
     Trouble trouble = Trouble::none;
     i64 expert = -1;
@@ -215,20 +218,20 @@ struct Happened {
 struct Combinations {
     /// Arrays laid out in `numbers` (room() of them, aligned); kind, n, price, setup and priors are set.
     void (*begin)(Combination&, double* numbers, const double* prior);
-    /// False when everybody sleeps. `weights` (n, of the columns) may be null.
+    /// Returns false if no forecast is available. `weights` (n, of the columns) may be null.
     bool (*answer)(Combination&, const double* forecasts, double* ticket, double* weights);
-    /// Nothing has moved after a trouble.
+    /// The state is unchanged after an error.
     Happened (*settle)(Combination&, double* ticket, double target);
-    /// Prompt rows: answered, and settled where there is a target; returns the first that cannot be settled, or `rows`.
-    /// `mixed` has as many numbers a row as there are levels.
+    /// Answer rows, and settle those with a target; returns the first row that cannot be settled, or `rows`.
+    /// `mixed` has one number per row and level.
     i64 (*rows)(Combination&, const double* forecasts, const double* targets, i64 rows, double* ticket,
                 double* mixed, double* weights, Happened& happened);
-    /// Levels and weights again, after the other arrays were read.
+    /// Recompute levels and weights after the other arrays were read.
     void (*refresh)(Combination&);
     void (*bounds)(const RuleBState&, double* to);
 };
 
-// A bandit replayed on a log of decisions that another policy made.
+// Replay of a bandit on a log of decisions of another policy.
 
 /// Sums over the rows: w = q/propensity, l the loss, dr the doubly robust term; and over the rows accepted.
 struct ReplaySums {
@@ -237,8 +240,8 @@ struct ReplaySums {
     double wl_beside, dr_beside, loss_beside;
 };
 
-/// Rows of a log. `totals`, `seen` and `q` (K each): what the rows before say of each action's loss, and the learner's
-/// distribution at the row.
+/// Rows of a log. `totals`, `seen` and `q` (K each): losses and counts of each action in the rows before, and
+/// the learner's distribution at the row.
 struct ReplayJob {
     AtPlay* at;
     const i64* actions;
@@ -249,11 +252,11 @@ struct ReplayJob {
     Words* coins;
     double *totals, *seen, *q;
     ReplaySums* sums;
-    bool failed = false;  // of the row that is returned: the smoothing, not the loss
+    bool failed = false;  // of the returned row: whether the smoothing failed, and not the loss
 };
 
 struct Replay {
-    /// -1, or the row that could not be settled.
+    /// -1, or the row that could not be settled
     i64 (*rows)(ReplayJob&);
 };
 

@@ -1,4 +1,7 @@
-// Objective perturbation (Algorithm 1 of the paper): x_t = argmin_X G(x) + <b, x>, G the sum of the losses seen.
+// Objective perturbation (Algorithm 1 of the paper): x_t = argmin_X G(x) + <b, x>, where G is the sum of the
+// observed losses. This header has a set, the rules of a learner, the losses, the state of a run and the
+// model of the solver, as named fields that do not depend on the instruction set. Vectors of a run have zeros
+// up to the next multiple of four.
 //
 // A set, the rules of a learner, the losses seen, the state of a run and the solver's model, in named fields and
 // free of any instruction set. Vectors of a run have zeros up to the next multiple of four, and room for four more.
@@ -12,7 +15,7 @@ namespace hn {
 enum class SetKind : int { ball, box, simplex, other };
 enum class Phi : int { linear, squared, logistic, huber, hinge, own };
 enum class NoiseKind : int { gamma, gaussian };
-/// What the solver reports; `failed` is a phi of the user's own that is not finite, or has raised.
+/// Status of the solver; `failed` means that a user-defined phi is not finite or has raised an exception.
 enum class Solved : int { fine, stuck, failed };
 
 HN_INLINE constexpr i64 padded(i64 d) { return in_fours(d) + 4; }
@@ -25,33 +28,34 @@ struct Region {
     const double *center, *low, *high;
 };
 
-/// How a learner plays: noise, the schedule scale = c sqrt(a + b t + d own), and its ridge.
+/// Rules of a learner: noise, the schedule scale = c sqrt(a + b t + d own), and its ridge.
 struct PointRules {
     NoiseKind noise;
     bool fresh;
     double c, a, b, d;
-    double ridge;        // of a privacy statement, always there; 0 is none
-    double loss_ridge;   // what each curved loss adds to the ridge
-    double scale_ridge;  // what the ridge has for each unit of scale, once a curved loss was seen
+    double ridge;  // of a privacy statement, constant; 0 if there is none
+    double loss_ridge;  // ridge added by each curved loss
+    double scale_ridge;  // ridge per unit of scale, after the first curved loss
     double accuracy;     // the largest distance from the exact argmin
 
-    /// The ridge: that of a privacy statement, or just enough to vouch for the distance from the argmin.
+    /// The ridge: of a privacy statement, or the smallest one that guarantees the distance from the argmin.
     HN_INLINE double ridge_of(i64 curved, double scale) const {
         const double grown = curved > 0 ? loss_ridge * double(curved) + scale_ridge * scale : 0.0;
         return grown > ridge ? grown : ridge;
     }
 };
 
-/// Losses of one sweep over the rows; the work of a sweep: their margins, slopes and curvatures.
+/// Number of losses per block of rows; working memory of a block: margins, slopes and curvatures.
 inline constexpr i64 sweep = 512;
 
-/// The losses seen: G(x) = <q, x> + x'Qx/2 + sum_i phi(<z_i, x>). A column of Z (d, room) a loss that is not in q and Q.
+/// The observed losses: G(x) = <q, x> + x'Qx/2 + sum_i phi(<z_i, x>). Z (d, room) has one column per loss
+/// that is not in q and Q.
 struct Sums {
     i64 d = 0, room = 0, rows = 0, squares = 0;
     Phi phi = Phi::linear;
     double parameter = 0.0;
     double *Z = nullptr, *y = nullptr, *q = nullptr;
-    double* Q = nullptr;  // none while there are no squared losses
+    double* Q = nullptr;  // null until the first squared loss
     /// phi' of the margins work[0..m-1] to work[sweep..], and if `curved` phi'' to work[2 sweep..]; false if it failed.
     bool (*own)(void* whose, double* work, i64 m, bool curved) = nullptr;
     void* whose = nullptr;
@@ -59,22 +63,22 @@ struct Sums {
     HN_INLINE i64 curved() const { return rows + squares; }
 };
 
-/// The numbers of a run.
+/// State of a run.
 struct PointNumbers {
     double round = 0.0, own = 0.0;
     double scale = 0.0, spread = 0.0;  // the noise is scale * spread * normals
     double ridge = 0.0;
     double distance = 0.0, farthest = 0.0,
-           last = 0.0;      // from the exact argmins: their sum, the largest, the last
-    double modelled = 0.0;  // 1 + losses in the model's Hessian; 0 is no model
+           last = 0.0;  // distances from the exact argmins: sum, largest, last
+    double modelled = 0.0;  // 1 + number of losses in the model's Hessian; 0 if there is no model
 };
 
 struct PointRun : PointNumbers {
     Words stream;
-    double *x, *normals, *noise;  // the move; a draw, with room for one normal more; the noise, or room
+    double *x, *normals, *noise;  // the move; a draw, with one additional normal; the noise, or memory
 };
 
-/// The quadratic model of G: its Hessian H, on a ball in tridiagonal form; and room to work in.
+/// Quadratic model of G: its Hessian H, tridiagonal on a ball; and working memory.
 struct PointModel {
     double *H, *diagonal, *beside, *mirrors;  // mirrors: (d + 2, d)
     double *g, *trial, *old, *work;           // work: 3 sweeps
@@ -104,7 +108,7 @@ struct PointModel {
     }
 };
 
-/// A run at play.
+/// A run in play.
 struct AtPoint {
     const PointRules* rules;
     const Region* region;
@@ -113,7 +117,8 @@ struct AtPoint {
     PointModel* model;
 };
 
-/// Rounds to play: rows of losses of one kind; own losses are noted after the rounds of `marks`, moves if there is room.
+/// Rounds to play: rows of losses of one kind. The learner's loss is stored after the rounds of `marks`;
+/// moves are stored if there is an array for them.
 struct PointRounds {
     Phi phi;
     const double *rows, *targets;
@@ -121,7 +126,7 @@ struct PointRounds {
     const i64* marks;
     i64 noted;
     double *own, *moves;
-    double* edge;  // room for a padded row
+    double* edge;  // memory for a padded row
 };
 
 struct ConvexTable {

@@ -10,7 +10,8 @@
 namespace hn {
 namespace {
 
-/// All that kernels_v3 is compiled for (CMakeLists.txt), and an operating system that saves the wide registers.
+/// True if the processor has all features that kernels_v3 is compiled for (CMakeLists.txt), and the operating
+/// system saves the wide registers.
 bool machine_has_v3() {
 #if defined(HN_HAS_V3)
     unsigned a, b, c, d;

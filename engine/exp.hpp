@@ -18,7 +18,8 @@ template <> struct WordsOf<f64x4> {
 };
 template <class V> using WordOf = typename WordsOf<V>::type;
 
-/// Out of range y is nonsense: 0 (or `below`) and the largest in its place, at the end: nothing waits for a comparison.
+/// Out of range, y is invalid and is replaced at the end by 0 (or `below`) and by the largest number, so that
+/// no operation waits for a comparison.
 template <class V>
 HN_INLINE V exp_in_range(V x, V y, V below = V{}) {
     y = select(x >= exp_lowest, y, below);
@@ -37,7 +38,7 @@ HN_INLINE ExpParts<V> exp_parts(V x) {
     const V r = fma(k, zero - 2.3190468138462996e-17, fma(k, zero - 0.6931471805599453, x));
     const V r2 = r * r, r4 = r2 * r2;
     const auto pair = [&](double high, double low) { return fma(V{} + high, r, V{} + low); };
-    // Estrin's scheme: short chains.
+    // Estrin's scheme, for short dependency chains.
     const V p0 = pair(0.16666666666666669, 0.5000000000000001),
             p1 = pair(0.008333333333330062, 0.04166666666662413),
             p2 = pair(0.00019841269863053618, 0.0013888888917213717),
@@ -48,7 +49,7 @@ HN_INLINE ExpParts<V> exp_parts(V x) {
     return {fma(q, r2, r), power};
 }
 
-/// e^x, nothing looked up: for many at a time.
+/// e^x without table lookups, for many numbers at a time.
 template <class V>
 HN_INLINE V exp(V x) {
     const auto [y, power] = exp_parts(x);
@@ -60,7 +61,7 @@ HN_INLINE u64x4 power_at(u64x4 k) {
     return u64x4{power_at(k[0]), power_at(k[1]), power_at(k[2]), power_at(k[3])};
 }
 
-/// e^x for a chain that waits for it, within 1.3 ulp: x = k ln2/128 + r, a table of 2^(j/128), degree 5.
+/// e^x with a short dependency chain, within 1.3 ulp: x = k ln2/128 + r, a table of 2^(j/128), degree 5.
 template <class V>
 HN_INLINE V exp_soon(V x, V below = V{}) {
     using W = WordOf<V>;
@@ -71,7 +72,7 @@ HN_INLINE V exp_soon(V x, V below = V{}) {
     const V r2 = r * r;
     const V q = fma(fma(r, zero + 1.0 / 120.0, zero + 1.0 / 24.0), r2, fma(r, zero + 1.0 / 6.0, zero + 0.5));
     const W word = __builtin_bit_cast(W, shifted);
-    // The low seven bits of k pick the table's entry, the others are the exponent.
+    // The low seven bits of k select the entry of the table; the others are the exponent.
     const V power = __builtin_bit_cast(V, W(power_at(word) + ((word >> 7) << 52)));
     return exp_in_range(x, fma(fma(q, r2, rest), power, power), below);
 }

@@ -1,5 +1,5 @@
-// log, log1p, pow, erfc, own and the same everywhere. log is a sum of two parts, good to 2^-66, so that x^a keeps its
-// digits where a log x is large.
+// log, log1p, pow and erfc with the same bits on every machine. log is a sum of two parts, accurate to 2^-66,
+// so that x^a keeps its digits if a log x is large.
 #pragma once
 
 #include "exp.hpp"
@@ -74,7 +74,7 @@ HN_INLINE double pow(double x, double a) {
     return exp(Parts{high, fma(a, y.high, -high) + a * y.low});
 }
 
-/// e^(x^2) erfc(x), x >= 0; what is not a number is no place of the table.
+/// e^(x^2) erfc(x) for x >= 0; NaN has no entry in the table.
 HN_INLINE double erfcx(double x) {
     const double t = 4.0 / (4.0 + x);
     const double at = t * 64.0;
@@ -94,7 +94,7 @@ HN_INLINE double erfc(double x) {
     return x >= 0.0 ? y : 2.0 - y;
 }
 
-// log and log1p of four at a time, of positive normal numbers: within 2 ulp.
+// log and log1p of four positive normal numbers: within 2 ulp.
 
 /// x = 2^k m, m in [sqrt(1/2), sqrt 2): log m = 2 artanh(s), s = (m - 1)/(m + 1), by its series in s^2 <= 0.0295.
 HN_INLINE f64x4 log4(f64x4 x) {
@@ -125,7 +125,7 @@ HN_INLINE f64x4 log4(f64x4 x) {
 /// log(1 + y), y >= 0.
 HN_INLINE f64x4 log1p4(f64x4 y) {
     const f64x4 u = 1.0 + y;
-    // What 1 + y lost: exact on the side of the larger.
+    // Rounding error of 1 + y: exact on the side of the larger term.
     const f64x4 lost = select(i64x4(y < 1.0), y - (u - 1.0), 1.0 - (u - y));
     return log4(u) + lost / u;
 }

@@ -17,7 +17,8 @@ struct Myga {
     /// q, majority (0 or 1) and p (K each) of a row of advice (N, K); w (N) and tails (S + 1) are scratch.
     void (*mix)(const MygaState&, const double* advice, double* q, double* majority, double* p, double* w,
                 double* tails);
-    /// L and mistrust += each one's share of the arm times l/p; q and majority are the ticket's.
+    /// L and mistrust += share of the arm times l/p, for each expert and threshold; q and majority are those
+    /// of the ticket.
     void (*charge)(MygaState&, const double* advice, const double* q, const double* majority, i64 arm,
                    double estimate);
 };

@@ -1,4 +1,4 @@
-// A law of the user's own, as Python tabulated it: see hannan/mathematics/laws/tabulated.py and smoothings/table.hpp.
+// User-defined law, tabulated in Python: see hannan/mathematics/laws/tabulated.py and smoothings/table.hpp.
 #pragma once
 
 #include "dispatch.hpp"
@@ -18,29 +18,31 @@ struct LawTable {
     const double *w = nullptr, *dw = nullptr;
 };
 
-// The potentials themselves, at one L: what hannan.mathematics.potentials asks for.
+// Potentials at one L, for hannan.mathematics.potentials.
 
 struct Potentials {
-    /// p for FTPL; the mean of the leader (E max_j (Z_j - d_j)); false if the quadrature did not converge.
+    /// p for FTPL, and E max_j (Z_j - d_j); returns false if the quadrature did not converge.
     bool (*leaders)(Smoothing, const double* parameter, const double* L, i64 n, double scale, double* p,
                     double* mean);
-    /// Nodes and masses of the rule that serves the Hessian: how many, or -1; p is room for n numbers.
+    /// Nodes and masses of the quadrature rule of the Hessian; returns their number, or -1. p has space for n
+    /// numbers.
     i64 (*nodes)(Smoothing, const double* parameter, const double* L, i64 n, double scale, double* p,
                  double* w, double* mass, i64 room);
     bool (*ratios)(Smoothing, const double* parameter, const double* gaps, i64 n, const double* nodes,
                    i64 count, double* out);
-    /// p of a tabulated law, unnormalised, their sum, and the mean of the leader; false if it failed.
+    /// p of a tabulated law, unnormalized, its sum, and E max_j (Z_j - d_j); returns false if it failed.
     bool (*by_table)(const LawTable&, const double* L, i64 n, double scale, double* p, double* total,
                      double* mean);
-    /// The grid of a heavy-tailed law: how many places it has (0: there is none), and its numbers.
+    /// Grid of a heavy-tailed law: returns the number of its entries (0 if there is no grid), and writes
+    /// them.
     i64 (*grid_places)(const Setup&);
     void (*make_grid)(const Setup&, double* grid);
-    /// p for FTRL, unnormalised, with its sum; false if it failed. alpha = 0 is the log-barrier.
+    /// p for FTRL, unnormalized, with its sum; returns false if it failed. alpha = 0 is the log-barrier.
     bool (*powers)(const double* L, i64 n, double scale, double alpha, double* w, double* total);
     double (*powers_value)(const double* L, const double* p, i64 n, double scale, double alpha);
 };
 
-// The engine's own functions of one number, as tests see them.
+// Functions of one number, for tests.
 
 enum class Function : int { exp, exp_soon, exp_small, expm1, log, log1p, erfc, erfcx };
 

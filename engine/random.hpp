@@ -1,5 +1,5 @@
-// xoshiro256++ (Blackman and Vigna), one stream per run. Run r of seed s starts from NumPy's
-// SeedSequence(s, spawn_key=(r,)), its losses from (r, 1), noise of its own from (r, 2).
+// xoshiro256++ (Blackman and Vigna), one stream per run. Run r of seed s starts from NumPy's SeedSequence(s,
+// spawn_key=(r,)), its losses from (r, 1), additional noise from (r, 2).
 #pragma once
 
 #include "chacha20.hpp"
@@ -10,7 +10,7 @@ namespace hn::HN_ISA {
 
 template <class Word> HN_INLINE Word rotate(Word x, int k) { return (x << k) | (x >> (64 - k)); }
 
-/// The next word of one stream (u64), or of four side by side (u64x4): the same text.
+/// Next word of one stream (u64), or of four streams (u64x4), with the same code.
 template <class Word>
 HN_INLINE Word next_word(Word& a, Word& b, Word& c, Word& d) {
     const Word result = rotate(Word(a + d), 23) + a;
@@ -27,7 +27,8 @@ HN_INLINE Word next_word(Word& a, Word& b, Word& c, Word& d) {
 /// The top 53 bits of a word as a number in [0, 1).
 HN_INLINE double as_uniform(u64 word) { return double(i64(word >> 11)) * 0x1p-53; }
 HN_INLINE f64x4 as_uniform(u64x4 word) {
-    // Two halves behind the leading bits of 2^52 and 2^84: exact, and AVX2 has no other way.
+    // The two halves become the low bits of 2^52 and 2^84: exact, because AVX2 has no conversion of 64-bit
+    // integers.
     const u64x4 x = word >> 11;
     const f64x4 high = (f64x4)((x >> 32) | 0x4530000000000000u) - 0x1.00000001p84;
     const f64x4 low = (f64x4)((x & 0xffffffffu) | 0x4330000000000000u);
@@ -62,7 +63,7 @@ HN_INLINE u32 seed_hash(u32 x, u32& constant, u32 times) {
     return x ^ (x >> 16);
 }
 
-/// Words of a spawn key into the pool, and four words of a stream out of it.
+/// Hash the words of a spawn key into the pool, and draw four words of a stream.
 inline void seed_words(const u32* pool, u32 constant, const u32* parts, i64 count, u64* words) {
     u32 mixed[4] = {pool[0], pool[1], pool[2], pool[3]};
     for (i64 p = 0; p < count; ++p)

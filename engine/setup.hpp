@@ -112,7 +112,7 @@ struct Setup {
     }
     /// True if losses are played in their own units, without a range.
     bool as_they_are() const { return is(Memory::adahedge); }
-    /// True if L estimates the losses of every arm, so that own loss - min L estimates the regret.
+    /// True if L estimates the losses of every arm, so that learner's loss - min L estimates the regret.
     bool estimates() const { return weighing != Weighing::counter && estimator != Estimator::foreign; }
     HN_INLINE bool tree() const {
         return n >= tree_from && path >= Path::entropy && path <= Path::entropy_times;
@@ -142,7 +142,9 @@ struct Setup {
 /// Sums from which the bound of AdaHedge is computed; stored in front of the losses of a round.
 struct AdaHedgeSums {
     double
-        gap;  // Delta, sum of the mixability gaps; never decreases, although late feedback can decrease run.drift
+        // Delta, the sum of the mixability gaps; it never decreases, although late feedback can decrease
+        // run.drift
+        gap;
     double variance;    // V, sum of the variances of the losses under p
     double span;        // largest loss range of one round
     double min_losses;  // sum over rounds of the smallest loss

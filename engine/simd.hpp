@@ -29,7 +29,7 @@ typedef double loose_f64x4 __attribute__((vector_size(32), aligned(8), may_alias
 
 inline constexpr double infinity = __builtin_inf();
 
-/// x y + z, rounded once: by the machine where it can, by the C library elsewhere; the same bits.
+/// x y + z, rounded once, by the machine if it supports this, otherwise by the C library, with the same bits.
 HN_INLINE double fma(double x, double y, double z) { return __builtin_fma(x, y, z); }
 #if defined(__FMA__)
 HN_INLINE f64x4 fma(f64x4 x, f64x4 y, f64x4 z) {
@@ -37,7 +37,8 @@ HN_INLINE f64x4 fma(f64x4 x, f64x4 y, f64x4 z) {
 }
 #else
 HN_APART f64x4 fma(f64x4 x, f64x4 y,
-                   f64x4 z) {  // four calls: written out everywhere they would take long to compile
+                   // Four calls, compiled once, because inlining them everywhere would take long to compile
+                   f64x4 z) {
     return f64x4{fma(x[0], y[0], z[0]), fma(x[1], y[1], z[1]), fma(x[2], y[2], z[2]), fma(x[3], y[3], z[3])};
 }
 #endif
@@ -67,7 +68,7 @@ HN_INLINE double select(bool mask, double x, double y) { return mask ? x : y; }
 template <class V> HN_INLINE V min(V x, V y) { return x < y ? x : y; }
 template <class V> HN_INLINE V max(V x, V y) { return x > y ? x : y; }
 
-/// Force the computation of x here: compilers would postpone a value that a later round waits for.
+/// Force the computation of x here, because compilers would postpone a value that a later round waits for.
 HN_INLINE void soon(double& x) {
 #if defined(__x86_64__)
     asm volatile("" : "+x"(x));
@@ -113,7 +114,7 @@ HN_INLINE f64x4 fold_four(f64x4 a, f64x4 b, f64x4 c, f64x4 d) {
     const f64x4 cd = __builtin_shufflevector(c, d, 0, 1, 4, 5) + __builtin_shufflevector(c, d, 2, 3, 6, 7);
     return __builtin_shufflevector(ab, cd, 0, 2, 4, 6) + __builtin_shufflevector(ab, cd, 1, 3, 5, 7);
 }
-/// x_0 + ... + x_15: sixteen folded in halves; and of four sixteens.
+/// x_0 + ... + x_15, folded in halves; and the same for four groups of sixteen.
 HN_INLINE f64x4 quarters(const double* p) {
     return (load4(p) + load4(p + 8)) + (load4(p + 4) + load4(p + 12));
 }
@@ -122,8 +123,8 @@ HN_INLINE f64x4 sum16_of_four(const double* p) {
     return fold_four(quarters(p), quarters(p + 16), quarters(p + 32), quarters(p + 48));
 }
 
-/// Lane j: base + x_0 + ... + x_j, as base + ((x_j + x_j-1) + (x_j-2 + x_j-3)). `base` becomes the last of them, by an
-/// addition of its own: the next four wait for that, not for a vector.
+/// Lane j: base + x_0 + ... + x_j, as base + ((x_j + x_j-1) + (x_j-2 + x_j-3)). `base` becomes the last of
+/// them by a separate addition, so that the next four wait for one number instead of a vector.
 HN_INLINE f64x4 partial_sums(double& base, f64x4 x) {
     const f64x4 zero{};
     x += __builtin_shufflevector(x, zero, 4, 0, 1, 2);

@@ -14,7 +14,7 @@
 namespace hn {
 namespace {
 
-/// A combination with its room, and the tickets of the rows that wait.
+/// A combination with its memory, and the tickets of the pending rows.
 struct Mixer {
     MixRule rule;
     Combination state;
@@ -53,7 +53,7 @@ struct Mixer {
         return slot;
     }
 
-    /// A row that waits for its target: its answer (of quantiles an array), or None when everybody sleeps.
+    /// Return the answer of a pending row (an array for quantiles), or None if no forecast was available.
     nb::object answer(i64 row, In<double> forecasts, std::optional<Out<double>> weights) {
         require(i64(forecasts.size()) == state.cells(), "forecasts must have one entry per column");
         require(!weights || i64(weights->size()) == state.n, "weights must have one entry per column");
@@ -101,7 +101,8 @@ struct Mixer {
                                    : nb::object(array_of(read(found->second).answers(), state.depth()));
     }
 
-    /// Rows whose targets are known (NaN: never) before the next is answered: (rows done, trouble, column).
+    /// Process the rows whose targets are known (NaN: never) before the next row is answered. Returns (rows
+    /// done, error_code, column).
     nb::tuple rows(Table2<double> forecasts, In<double> targets, Out<double> mixed,
                    std::optional<OutTable2<double>> weights) {
         const i64 count = i64(targets.size());
@@ -122,8 +123,9 @@ struct Mixer {
         return nb::make_tuple(done, happened.trouble, happened.expert);
     }
 
-    /// What happens in order: e >= 0 answers row e of the table, which is number first + e from then on; e < 0 settles the
-    /// open row of number ~e with `told` of that place. (events done, trouble, column).
+    /// Process events in order: e >= 0 answers row e of the table, which then has the number first + e; e < 0
+    /// settles the pending row with number ~e, with the target in `told`. Returns (events done, error_code,
+    /// column).
     nb::tuple events(Table2<double> forecasts, In<i64> order, In<double> told, i64 first, Out<double> mixed,
                      std::optional<OutTable2<double>> weights) {
         const i64 count = i64(order.size()), rows = i64(forecasts.shape(0));
@@ -137,7 +139,7 @@ struct Mixer {
         Happened happened;
         {
             nb::gil_scoped_release released;
-            std::vector<i64> slots(std::size_t(rows), -1);  // of the rows of this table
+            std::vector<i64> slots(std::size_t(rows), -1);  // number of rows in this table
             for (; k < count; ++k) {
                 const i64 e = order.data()[k];
                 if (e >= 0) {
@@ -170,7 +172,8 @@ struct Mixer {
         return nb::make_tuple(k, happened.trouble, happened.expert);
     }
 
-    /// The weights that a row of these forecasts would be answered with; nothing moves. Empty when everybody sleeps.
+    /// Weights with which a row of these forecasts would be answered; the state is unchanged. Empty if no
+    /// forecast is available.
     nb::object weights(In<double> forecasts) {
         require(i64(forecasts.size()) == state.cells(), "forecasts must have one entry per column");
         Fresh<double> p{std::size_t(state.n)};
@@ -200,8 +203,9 @@ struct Mixer {
         require(name == "b" || name == "quick" || name == "top", "layer must be 'b', 'quick' or 'top'");
         return name == "b" ? state.b : name == "quick" ? state.quick : state.top;
     }
-    /// All that promises are made of, at once: mixture, mean_loss, settled, gap, the four bounds of the layer above, then
-    /// losses, beside, awake, slept_b, slept_adahedge and the bounds of B, n each; 0 where a rule has none.
+    /// All numbers that bounds are computed from: mixture, mean_loss, settled, gap, the four bounds of the
+    /// upper layer, then losses, beside, awake, slept_b, slept_adahedge and the bounds of B, n numbers each;
+    /// 0 if a rule does not have them.
     nb::object numbers() {
         const i64 n = state.n;
         Fresh<double> out{std::size_t(4 + members + 6 * n)};

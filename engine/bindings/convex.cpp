@@ -59,7 +59,7 @@ Solved play(LeaderOwner& leader, Phi phi, Table2<double> rows, In<double> target
     return found;
 }
 
-/// Runs against the same linear losses, one after the other in one call.
+/// Play runs against the same linear losses, one after the other in one call.
 void play_linear(nb::list runs, Table2<double> rows, In<i64> marks, OutTable2<double> own) {
     const i64 count = i64(rows.shape(0)), d = i64(rows.shape(1)), noted = i64(marks.size());
     require(own.shape(0) == runs.size() && i64(own.shape(1)) == noted,
@@ -105,7 +105,7 @@ nb::object minimise(LeaderOwner& leader, In<double> noise, double ridge, double 
     return nb::make_tuple(found, x.give(), left);
 }
 
-/// grad G(x), or None where a user's own phi is not finite.
+/// grad G(x), or None if a user-defined phi is not finite.
 nb::object slope(LeaderOwner& leader, In<double> x) {
     take_point(leader, x);
     const Busy here = leader.alone();
@@ -148,7 +148,7 @@ void absorb(LeaderOwner& leader, Phi phi, Table2<double> rows, In<double> target
         convex().include(leader.sums, phi, rows.data() + t * leader.d(), targets.data()[t]);
 }
 
-/// A move that was solved for elsewhere.
+/// A move that was computed in Python.
 void moved(LeaderOwner& leader, In<double> x, double ridge, double left) {
     take_point(leader, x);
     const Busy here = leader.alone();
@@ -160,7 +160,7 @@ void moved(LeaderOwner& leader, In<double> x, double ridge, double left) {
     if (run.last > run.farthest) run.farthest = run.last;
 }
 
-/// The next round at its scale, without a draw from the stream.
+/// Begin the next round at its scale, without drawing from the stream.
 void begin(LeaderOwner& leader) {
     const Busy here = leader.alone();
     PointRun& run = leader.run;
@@ -186,7 +186,7 @@ void keep(Out<u64> words, const Words& s) {
     words.data()[3] = s.d;
 }
 
-// A user's own phi may know its player: the garbage collector must see through the leader.
+// A user-defined phi may refer to its player, so the garbage collector must traverse the leader.
 int visit_leader(PyObject* self, visitproc visit, void* arg) {
     Py_VISIT(Py_TYPE(self));
     if (!nb::inst_ready(self)) return 0;

@@ -19,7 +19,7 @@ void check_numbers(const Setup& s, RunNumbers& run) {
     counts("taken", run.taken, -1.0, run.round);
     counts("fresh", run.fresh, 0.0, refresh);
     counts("arm", run.arm, 0.0, double(s.n - 1));
-    // AdaHedge takes losses in whatever units, and begins at a scale of 0.
+    // AdaHedge accepts losses in any units, and starts at scale 0.
     const bool any_units = s.is(Memory::adahedge);
     finite("own", run.own);
     must(any_units || (run.own >= 0.0 && run.own <= run.round * (1.0 + 1e-9) + 1e-9), "own",
@@ -49,7 +49,8 @@ void check_weights(const Setup& s, const Run& run) {
 
 namespace {
 
-/// Where a memory begins with the losses as last seen: they are those in place, for every step that was settled is taken in.
+/// If a memory begins with the losses of the last step, they are the current losses, because every settled
+/// step has been processed.
 void check_seen(const Setup& s, const Run& run) {
     for (i64 i = 0; i < s.n; ++i) must(run.memory[i] == run.L[i], "memory", "equal the cumulative losses");
 }
@@ -99,7 +100,7 @@ void check_memory(const Setup& s, const Run& run) {
             for (const double sum : std::span(SeenAndSums(memory, n).sums, std::size_t(n)))
                 counts("memory", sum, 0.0, run.settled);
             return;
-        case Memory::random_walk:  // a step of 1/2 before every round
+        case Memory::random_walk:  // half a step before every round
             for (i64 i = 0; i < n; ++i)
                 counts("memory", 2.0 * memory[i], -1.0 - run.settled, 1.0 + run.settled);
             return;
@@ -136,7 +137,7 @@ void check_memory(const Setup& s, const Run& run) {
 }
 
 void check_identity(const RunNumbers& run, double start, bool told) {
-    if (!std::isfinite(start)) return;  // no potential, or an infinite one
+    if (!std::isfinite(start)) return;  // the potential is missing or infinite
     must(std::isfinite(run.start) && std::isfinite(run.value) && std::isfinite(run.drift) &&
              std::isfinite(run.change),
          "start, value, drift and change", "be finite");
@@ -152,7 +153,7 @@ void must_agree(const Setup& s, const Run& run, Run& twin) {
     const bool takes = s.weighing != Weighing::smoothing && !s.is(Memory::adahedge);
     must(run.taken == (takes ? run.settled : -1.0), "taken",
          "equal the number of settled rounds for learners with a memory, and -1 for others");
-    if (s.is(Memory::tsallis_shannon)) return;  // its weights wait for the next move to be made anew
+    if (s.is(Memory::tsallis_shannon)) return;  // its weights are recomputed at the next move
     twin.copy(s, run);
     must(players().weigh_anew(s, twin), "losses", "be losses for which the smoothing has a solution");
     for (i64 i = 0; i < s.n; ++i)

@@ -32,9 +32,9 @@ u64 within(u64 x, u64 low, u64 high, const char* name) {
     return x;
 }
 
-/// The open decisions of a file, checked; `open_of` counts them by learner.
+/// Read and check the pending decisions of a file; `open_of` counts them by learner.
 struct OpenRead {
-    std::vector<OpenDecision> decisions;  // ticket: the learner's place, and its round
+    std::vector<OpenDecision> decisions;  // ticket: position of the learner, and its round
     std::vector<u64> marks;
     std::vector<u32> open_of;
 };
@@ -110,7 +110,7 @@ nb::object put(Fleet& fleet, nb::dict from, In<i64> keys, bool keyed, In<i64> nu
         for (std::size_t c = 0; c < columns.size(); ++c)
             for (i64 j = 0; j < columns[c].width; ++j) {
                 const double x = doubles[c].data()[k * std::size_t(columns[c].width) + std::size_t(j)];
-                // What a law without a mean leaves in its value may be infinite: of numbers that nothing is made from.
+                // The value of a law without a mean may be infinite; it is not used.
                 must(std::isfinite(x) || columns[c].name == "value" || columns[c].name == "start" ||
                          columns[c].name == "drift" || columns[c].name == "change" ||
                          columns[c].name == "level",
@@ -148,10 +148,10 @@ nb::object put(Fleet& fleet, nb::dict from, In<i64> keys, bool keyed, In<i64> nu
         check_memory(s, run);
         check_identity(run, fleet.start, false);
         must_agree(s, run, fleet.twin);
-        if (plan.compact && by_series(s.path))  // read where the weights are not made again
+        if (plan.compact && by_series(s.path))  // read if the weights are not recomputed
             must(run.total == total && run.slope_sum == slope_sum, "slope_sum",
                  "equal the sum computed from the losses");
-        fleets().pack(s, plan, run, row);  // with 1/scale made here, not read
+        fleets().pack(s, plan, run, row);  // with 1/scale recomputed instead of read
     }
     for (std::size_t k = 0; k < m; ++k) {
         if (keyed) must(fleet.keys.find(u64(keys.data()[k])) == KeyTable::none, "a key", "occur once");
@@ -189,13 +189,14 @@ nb::object put(Fleet& fleet, nb::dict from, In<i64> keys, bool keyed, In<i64> nu
     return given.give();
 }
 
-// hannan._engine.Fleet: many keyed learners of one description; batches of tickets out, batches of losses in.
+// hannan._engine.Fleet: many learners of one description, by key; batches of draws and of feedback.
 
 namespace {
 
 using Flags = nb::ndarray<const bool, nb::c_contig, nb::device::cpu>;
 
-/// Who is awake: null, one mask for all, or one a decision. Every mask has somebody: Python has looked.
+/// Masks of available arms: null, one mask for all decisions, or one per decision. Python has checked that
+/// every mask has an available arm.
 const bool* mask_of(const Fleet& fleet, nb::object awake, i64 count, Flags& kept, i64& per_decision) {
     per_decision = 0;
     if (awake.is_none()) return nullptr;
@@ -237,7 +238,7 @@ nb::object act_on_numbers(Fleet& fleet, In<i64> numbers, nb::object awake) {
     return drawn(fleet, tickets, awake);
 }
 
-/// Tickets as they were given out, or numbers and rounds where those are told.
+/// Tickets as they were issued, or learner numbers and rounds if those are given.
 struct Handed {
     std::vector<u64> tickets;
     Told told;
@@ -260,7 +261,7 @@ void set_seed(Fleet& fleet, In<u32> pool, u32 constant) {
     fleet.seed.constant = constant;
 }
 
-/// A row for each of the numbers, as `give(row, k)` tells.
+/// An array with one row per number; `give(row, k)` fills a row.
 template <class T, class Give>
 nb::object told_by_row(Fleet& fleet, const In<i64>& numbers, Give give) {
     Fresh<T> out{numbers.size()};
@@ -287,7 +288,7 @@ nb::dict counts_of(Fleet& fleet, In<i64> numbers) {
     return out;
 }
 
-/// One learner as its player saves itself.
+/// One learner in the form in which a player is saved.
 nb::dict fields(Fleet& fleet, i64 number) {
     require(number >= 0 && fleet.rows.has(u64(number)), "invalid learner id");
     const Busy here = fleet.alone();
@@ -304,7 +305,7 @@ nb::dict fields(Fleet& fleet, i64 number) {
     return out;
 }
 
-/// The open decisions of one learner, as arrays by name.
+/// Pending decisions of one learner, as arrays by name.
 nb::dict open_of(Fleet& fleet, i64 number) {
     std::vector<OpenDecision> found;
     std::vector<u64> marks;

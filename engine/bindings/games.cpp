@@ -116,7 +116,7 @@ void advance(AdviceTable& advice, i64 rounds, i64 experts, i64 actions) {
     if (advice.shares) advice.shares += rounds * experts * actions;
 }
 
-/// The first piece of advice that is not an action; shares are checked in Python.
+/// Find the first advice that is not an action; distributions are checked in Python.
 Outcome bad_advice(const AdviceTable& advice, i64 rounds, i64 experts, i64 actions) {
     const i64 count = rounds * experts;
     if (advice.bytes && games().largest_byte(advice.bytes, count) < actions) return {};
@@ -180,7 +180,8 @@ public:
         outcome.run = sequence;
         return outcome;
     }
-    /// The same of `rounds` rounds from x on; without checks of the arguments, and without the interpreter's lock.
+    /// The same for `rounds` rounds from x on, without checks of the arguments and without the interpreter
+    /// lock.
     Outcome look(i64 sequence, const BlockOwner& block, const double* x, i64 rounds, const Marks& marks,
                  const AdviceTable& advice, double* best) {
         require(sequence >= 0 && sequence < i64(sums_.size()), "a sequence must be one of the game");
@@ -188,7 +189,7 @@ public:
         std::vector<double> low(marks.ends.size()), high(marks.ends.size());
         const Extremes out{low.data(), high.data()};
         const i64 taken = taken_[std::size_t(sequence)];
-        // Means are of losses 0 and 1, whatever the range of the losses.
+        // Means belong to losses 0 and 1, for every range of the losses.
         const LossBlock losses{x, rounds, columns_, block.drawn() ? 0.0 : low_, block.drawn() ? 1.0 : high_};
         Outcome outcome;
         if (experts_) outcome = follow(block, losses, advice, sums, marks, out);
@@ -223,7 +224,7 @@ private:
         if (gains_) return (high_ * double(rounds) - max) / (high_ - low_);
         return low_ == 0.0 && high_ == 1.0 ? min : (min - low_ * double(rounds)) / (high_ - low_);
     }
-    /// Means that do not change: the sums are products, so that they do not depend on how a game is cut into blocks.
+    /// Constant means: the sums are products, so they do not depend on how a game is cut into blocks.
     static void steady(const LossBlock& losses, i64 taken, std::vector<double>& sums, const Marks& marks,
                        Extremes out) {
         const auto [min, max] = std::minmax_element(losses.x, losses.x + losses.n);

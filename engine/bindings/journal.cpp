@@ -1,4 +1,4 @@
-// What a journal asks of a fleet: its events played again, bit for bit; which decisions are open.
+// Functions of a fleet for the journal: replay of its events bit for bit, and the state of decisions.
 #include <cstring>
 #include <limits>
 #include <vector>
@@ -10,7 +10,8 @@
 namespace hn {
 namespace {
 
-/// A record of the journal; `round` is a fleet's ticket, the learner's number above its round, or the key of a new learner.
+/// Record of the journal; `round` is a ticket of the fleet (learner number and round), or the key of a new
+/// learner.
 struct Event {
     u8 kind, flags;
     std::uint16_t arm;
@@ -21,12 +22,13 @@ struct Event {
 static_assert(sizeof(Event) == 24);
 /// Kind of a record. Notes and slates continue in the slots after their record; Python reads them.
 enum class EventKind : u8 { act = 1, observe, expire, note, born, slate, slate_observe, slate_expire };
-/// What is left of the decision that feedback names: nothing; the same; or another arm or probability than is said.
+/// State of the decision that feedback names: not pending; pending as stated; or pending with another arm or
+/// probability.
 enum class Standing : u8 { closed, open, altered };
 
 using Mask = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-/// Who is awake: null, or one mask for all.
+/// Available arms: null, or one mask for all draws.
 const bool* one_mask(const Fleet& fleet, nb::object awake, Mask& kept) {
     if (awake.is_none()) return nullptr;
     kept = nb::cast<Mask>(awake);
@@ -35,7 +37,7 @@ const bool* one_mask(const Fleet& fleet, nb::object awake, Mask& kept) {
     return kept.data();
 }
 
-/// Whether one event comes out as it is written.
+/// Return whether the replay of an event reproduces its record.
 bool plays(Fleet& fleet, const Event& event, const bool* awake) {
     const u64 number = event.round >> 32;
     const auto kind = EventKind(event.kind);
@@ -102,7 +104,7 @@ void next_weights_of(Fleet& fleet, u64 number, const bool* mask, double* p) {
     static_cast<RunNumbers&>(run) = RunNumbers{};
     for (i64 k = 0; k < s.scratch_places(); ++k) run.scratch[k] = 0.0;
     fleets().unpack(s, fleet.plan, row, run);
-    // Open moves may have left the weights a scale behind, and the next draw brings them up.
+    // With pending moves, the weights may have an older scale; the next draw updates them.
     if (counts_at(fleet.plan, row).open > 0 && !players().make_ready(s, run, false)) fleet.failed();
     if (mask == nullptr)
         for (i64 i = 0; i < s.n; ++i) p[i] = run.w[i] / run.total;
@@ -157,7 +159,7 @@ Standing standing(const OpenDecision& one, i64 arm, double p) {
     return i64(one.arm) == arm && one.probability == p ? Standing::open : Standing::altered;
 }
 
-/// The `Standing` of each ticket.
+/// Return the `Standing` of each ticket.
 nb::object open_decisions(nb::object held, In<u64> tickets, In<i64> arms, In<double> p) {
     Fleet& fleet = nb::cast<Fleet&>(held);
     require(arms.size() == tickets.size() && p.size() == tickets.size(),
@@ -171,7 +173,7 @@ nb::object open_decisions(nb::object held, In<u64> tickets, In<i64> arms, In<dou
     return out.give();
 }
 
-/// Those of the tickets that are open, with their arms.
+/// Return the tickets that are pending, with their arms.
 nb::object still_open(nb::object held, In<u64> tickets) {
     Fleet& fleet = nb::cast<Fleet&>(held);
     std::vector<u64> found;
@@ -198,7 +200,7 @@ nb::tuple draw_one(nb::object held, i64 number, nb::object awake) {
     return nb::make_tuple(u64(number) << 32 | u64(round), arm, p);
 }
 
-/// A draw for each of these learners of one fleet: (tickets, arms, probabilities, the records of the journal).
+/// One draw per learner of one fleet: (tickets, arms, probabilities, records of the journal).
 nb::tuple draw_many(nb::object held, In<i64> numbers, nb::object awake, u32 learner, bool keyed) {
     Fleet& fleet = nb::cast<Fleet&>(held);
     const std::size_t count = numbers.size();
@@ -226,7 +228,7 @@ nb::tuple draw_many(nb::object held, In<i64> numbers, nb::object awake, u32 lear
     return nb::make_tuple(tickets.give(), arms.give(), p.give(), body);
 }
 
-/// One feedback, which settles a decision that is open; gives its `Standing` before.
+/// Process one feedback, which settles a pending decision; returns its `Standing` before.
 int settle_one(nb::object held, u64 ticket, i64 arm, double p, double value) {
     Fleet& fleet = nb::cast<Fleet&>(held);
     const i64 place = fleet.open.find(ticket);
@@ -238,7 +240,7 @@ int settle_one(nb::object held, u64 ticket, i64 arm, double p, double value) {
     return int(found);
 }
 
-/// The probabilities of a learner's next draw, whatever is open; nothing changes.
+/// Probabilities of a learner's next draw, with or without pending decisions; the state is unchanged.
 nb::object next_weights(nb::object held, i64 number, nb::object awake) {
     Fleet& fleet = nb::cast<Fleet&>(held);
     require(number >= 0 && fleet.rows.has(u64(number)), "invalid learner id");

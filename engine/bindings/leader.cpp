@@ -10,14 +10,14 @@
 namespace hn {
 namespace {
 
-/// Losses, sums and states of a file are below it, so that squares of them are floats.
+/// Upper limit of losses, sums and states in a file, so that their squares are finite.
 constexpr double large = 1e150;
 
-/// phi' and phi'' of the user's own phi at a block of margins.
+/// phi' and phi'' of the user-defined phi at a block of margins.
 bool own_slopes(void* whose, double* work, i64 m, bool curved) {
     LeaderOwner& leader = *static_cast<LeaderOwner*>(whose);
     nb::gil_scoped_acquire held;
-    if (!leader.slopes.is_valid()) return false;  // the garbage collector was here
+    if (!leader.slopes.is_valid()) return false;  // cleared by the garbage collector
     try {
         nb::object found = leader.slopes(array_of(work, m), curved);
         const auto table = nb::cast<Table2<double>>(found);
@@ -230,7 +230,7 @@ void LeaderOwner::restore(const nb::dict& from) {
             hessian = numbers_of(kept, "hessian", d() * d());
         }
     }
-    // Everything was read and is good: now it is taken.
+    // All fields have been read and checked: store them.
     const auto put = [](const std::vector<double>& from_, double* to) {
         for (std::size_t k = 0; k < from_.size(); ++k) to[k] = from_[k];
     };

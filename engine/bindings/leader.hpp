@@ -1,4 +1,5 @@
-// The leader of a convex game as Python holds it: it owns the set's numbers, the losses seen, the run and the model.
+// Leader of a convex game as a Python object: owns the arrays of the set, the observed losses, the run and
+// the model.
 #pragma once
 
 #include <exception>
@@ -31,7 +32,7 @@ struct RegionOwner {
 
 class LeaderOwner {
 public:
-    nb::object region_object, slopes;  // the set's owner; phi' and phi'' of a user's own loss
+    nb::object region_object, slopes;  // owner of the set's arrays; phi' and phi'' of a user-defined loss
     const Region& region;
     PointRules rules{};
     bool plays = false;
@@ -49,14 +50,14 @@ public:
     i64 d() const { return region.d; }
     i64 width() const { return padded(region.d); }
 
-    /// Room for `more` losses of a kind.
+    /// Reserve memory for `more` losses of a kind.
     void prepare(Phi phi, double parameter, i64 more, nb::object own);
     PointModel& model();
     PointModel& spare_model();
     AtPoint at(bool curved) { return {&rules, &region, &sums, &run, curved ? &model() : nullptr}; }
-    /// Whether the next move is solved for.
+    /// True if the next move needs the solver.
     bool solves() const { return sums.curved() > 0 || rules.ridge > 0.0; }
-    /// What a user's own phi has raised.
+    /// Exception that a user-defined phi raised.
     void raise();
 
     void mark();

@@ -1,4 +1,6 @@
-// act and observe of a live player, as methods of Python's own: nothing stands between a call and the round.
+// act and observe of a live player, as plain CPython methods without a Python frame. They handle the common
+// cases; all other cases (other types of numbers, a ticket of another player, a loss out of range) are passed
+// to the methods of the Python class, which have the error messages.
 //
 // What is usual is done here; whatever is not (another kind of number, a stranger's ticket, a loss out of range) is handed
 // to the slow methods of the Python class, which have the words.
@@ -7,7 +9,7 @@
 namespace hn {
 namespace {
 
-/// The numbers of a contiguous float64 array of n, or null; the array must outlive them.
+/// Data of a contiguous float64 array of length n, or null; the array must outlive the pointer.
 class Row {
     Py_buffer view_{};
     bool held_ = false;
@@ -16,7 +18,7 @@ public:
     const double* data = nullptr;
 
     Row(nb::handle object, i64 n) {
-        // An array of NumPy itself: a subclass may mean something by it (a mask) that its buffer does not say.
+        // True for arrays of NumPy itself; a subclass may carry further meaning, such as a mask.
         static PyObject* const exactly =
             nb::object(nb::module_::import_("numpy").attr("ndarray")).release().ptr();
         if (reinterpret_cast<PyObject*>(Py_TYPE(object.ptr())) != exactly) return;
@@ -36,13 +38,14 @@ public:
     }
 };
 
-/// What a call was given: by place, then by name. The first `places` of the names may be given by place.
+/// Arguments of a call, by position and then by name. The first `places` names may be given by position.
 struct Given {
     PyObject* const* given;
     Py_ssize_t count;
     PyObject* words;
 
-    /// In the order of the names, null where one was not given; false, with an error set, for any other argument.
+    /// Arguments in the order of the names, null if one is missing. Returns false with an error set for any
+    /// other argument.
     template <std::size_t N>
     bool sorted(const char* function, const char* const (&names)[N], Py_ssize_t places,
                 PyObject* (&found)[N]) const {
@@ -69,7 +72,7 @@ struct Given {
     }
 };
 
-/// The player of a method's self, or null, with an error set, before its __init__.
+/// Player of `self`; null with an error set before its __init__.
 Player* ready(PyObject* self) {
     if (nb::inst_ready(self)) return nb::inst_ptr<Player>(self);
     PyErr_SetString(PyExc_TypeError, "__init__ of the player must be called before its methods");
@@ -135,7 +138,7 @@ PyObject* observe_row(PyObject* self, PyObject* const* given, Py_ssize_t count, 
     });
 }
 
-/// The loss, or the reward, of one action.
+/// Parse the loss or the reward of one action.
 template <bool (Player::*settle)(Ticket&, double), bool plainly>
 PyObject* observe_one(PyObject* self, PyObject* const* given, Py_ssize_t count, PyObject* words) noexcept {
     return guarded([=]() -> PyObject* {

@@ -1,4 +1,4 @@
-// The module hannan._engine: what is in it is bound room by room.
+// Module hannan._engine: calls the registration function of each part.
 #include "registration.hpp"
 
 NB_MODULE(_engine, m) {

@@ -1,4 +1,5 @@
-// hannan._engine, panels: many series, each combined on its own; the caller gives each core its part of them.
+// hannan._engine, panels: many series, each combined separately; the caller divides the series among the
+// cores.
 #include <algorithm>
 #include <memory>
 #include <vector>
@@ -10,7 +11,7 @@
 namespace hn {
 namespace {
 
-/// What a series came to: numbers of one row of `totals`.
+/// Results of a series: numbers of one row of `totals`.
 struct PanelTotals {
     double settled, mixture, mean_loss, bound_b, bound_quick, bound_own, bound_mean, gap, grown;
 };
@@ -36,7 +37,7 @@ struct PanelResults {
     OutTable2<double> weights, losses, beside, awake, bounds, totals;
 };
 
-/// One worker's room, used for one series after the other.
+/// Memory of one worker, reused for one series after the other.
 struct Worker {
     Combination c;
     Room room;
@@ -63,7 +64,8 @@ struct Worker {
         for (i64 t = 0; t < rows; ++t) ++counts[std::size_t(due(t)) + 1];
         for (i64 t = 0; t <= rows; ++t) counts[std::size_t(t) + 1] += counts[std::size_t(t)];
         for (i64 t = 0; t < rows; ++t) order[std::size_t(counts[std::size_t(due(t))]++)] = t;
-        // A ticket is free again when its row is settled; the oldest open row says how many there must be.
+        // A ticket is reused after its row is settled; the oldest pending row determines how many tickets are
+        // needed.
         i64 most = 1;
         for (i64 t = 0, oldest = 0; t < rows; ++t) {
             while (oldest < t && due(oldest) <= t) ++oldest;
@@ -109,7 +111,7 @@ struct Worker {
                              top[1],          top[2],
                              top[3],          reinterpret_cast<const AdaHedgeSums*>(c.own.memory)->gap,
                              c.b.grown};
-        // The weights that a row in which everybody is awake would have; forecasts do not matter but for the median.
+        // Weights of a row with all forecasts; the forecasts themselves matter for the median only.
         std::vector<double> even(std::size_t(c.cells()), 0.0),
             scratch(std::size_t(c.width()), 0.0);
         c.outside_forecast = even.data();

@@ -178,7 +178,7 @@ public:
         if (bad >= 0) return bad;
         if (bad == -2) failed();
         close(round);
-        numbered_up_to = drawn;  // not before: a move whose settlement fails stays open without numbers
+        numbered_up_to = drawn;  // settled last: a move whose settlement fails stays pending
         return -1;
     }
     bool settle_arm(Ticket& ticket, double loss) {

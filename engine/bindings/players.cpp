@@ -1,4 +1,4 @@
-// hannan._engine.Book and .Player: tickets out, losses in. act and observe are in live.cpp.
+// hannan._engine.Book and .Player: pending moves, and players. act and observe are in live.cpp.
 #include "player.hpp"
 
 #include <nanobind/stl/string.h>
@@ -36,11 +36,11 @@ nb::dict saved(Player& player) {
     return out;
 }
 
-/// Everything is checked before anything is put in its place.
+/// All fields are checked before any is stored.
 void resume(Player& player, nb::dict from) {
     const Busy here = player.alone();
     const Setup& s = player.at.setup;
-    Run& run = player.at.before;  // checked there first
+    Run& run = player.at.before;  // already checked
     run.copy(s, player.at.run);
     read_fields(s, run, from, player.sees_all);
     const i64 drawn = whole(from, "drawn", 0, i64(1) << 53), forgotten = whole(from, "forgotten", 0, drawn);
@@ -48,7 +48,7 @@ void resume(Player& player, nb::dict from) {
     must(run.round == double(drawn), "round", "be the number of moves drawn");
     check_identity(run, player.at.run.start, player.sees_all && !s.is(Memory::adahedge));
     must_agree(s, run, player.at.twin);
-    const Book before = player;  // what there was, should a ticket be refused
+    const Book before = player;  // previous state, in case a ticket is rejected
     player.clear();
     player.drawn = drawn;
     i64 numbered_up_to = drawn;
@@ -156,7 +156,7 @@ void bind_players(nb::module_& m) {
                      "be at most the number of moves drawn");
                 must(i64(nb::len(open)) + forgotten <= drawn, "open moves",
                      "be at most the number of moves drawn");
-                const Book before = book;  // what there was, should a ticket be refused
+                const Book before = book;  // previous state, in case a ticket is rejected
                 try {
                     book.clear();
                     book.drawn = drawn;

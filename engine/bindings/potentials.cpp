@@ -15,7 +15,7 @@
 namespace hn {
 namespace {
 
-/// Four numbers, zeros where none were given.
+/// Four numbers, with zeros for missing ones.
 struct Parameters {
     double at[4] = {0.0, 0.0, 0.0, 0.0};
     explicit Parameters(const std::vector<double>& given) {

@@ -1,4 +1,4 @@
-// hannan._engine.Setup: a learner as the engine takes it.
+// hannan._engine.Setup: description of a learner for the engine.
 #include "setup.hpp"
 
 #include <nanobind/stl/optional.h>
@@ -20,11 +20,12 @@
 namespace hn {
 namespace {
 
-/// L and scale to a function of Python's, w and the value back; an exception is kept until the step is over.
+/// Pass L and scale to a Python function and return w and the value; an exception is kept until the step is
+/// over.
 bool ask_python(void* self, const double* L, i64 n, double scale, bool valued, double* w, double* value) {
     auto& d = *static_cast<Description*>(self);
     nb::gil_scoped_acquire gil;
-    if (!d.law.is_valid()) return false;  // the collector has taken it
+    if (!d.law.is_valid()) return false;  // cleared by the garbage collector
     try {
         nb::object answer = d.law(array_of(L, n), scale, valued);
         auto both = nb::cast<std::pair<In<double>, double>>(answer);
@@ -40,14 +41,14 @@ bool ask_python(void* self, const double* L, i64 n, double scale, bool valued, d
     }
 }
 
-/// The weight and the baselines of a user-defined estimator; NaN if it failed, with its exception kept.
+/// Weight and baselines of a user-defined estimator; NaN if it failed, with its exception kept.
 double ask_estimator(void* self, i64 action, const double* w, double total, const double* L, i64 n,
                      double scale, Words& stream, double (*draw)(Words&), double* baselines) {
     constexpr double failed = std::numeric_limits<double>::quiet_NaN();
     auto& d = *static_cast<Description*>(self);
     nb::gil_scoped_acquire gil;
-    if (!d.estimate.is_valid()) return failed;  // the collector has taken it
-    // The function that draws must not be used after this call, when the stream may be gone.
+    if (!d.estimate.is_valid()) return failed;  // cleared by the garbage collector
+    // The function that draws must not be used after this call, because the stream may no longer exist.
     const auto live = std::make_shared<Words*>(&stream);
     try {
         Fresh<double> p{std::size_t(n)};
@@ -77,7 +78,8 @@ double ask_estimator(void* self, i64 action, const double* w, double total, cons
 }
 
 Path path_of(const Setup& s) {
-    // The lanes and the series have their own estimators: a user-defined one plays on the generic paths.
+    // The lanes and the series implement their own estimators, so a user-defined estimator uses the generic
+    // code.
     if (s.estimator == Estimator::foreign) return s.is(Smoothing::entropy) ? Path::entropy : Path::called;
     if (s.is(Smoothing::entropy)) {
         if (!s.schedule.constant() || s.kappa > 0.0) return Path::entropy;
@@ -89,18 +91,18 @@ Path path_of(const Setup& s) {
     return Path::called;
 }
 
-/// The parts of a setup, which the nouns of a learner hand over.
+/// Parts of a setup, given by the Python objects of a learner.
 using Kind = std::variant<Smoothing, Memory, Counter>;
 struct Weigher {
     Kind kind;
     std::vector<double> parameters;
-    double gamma;               // the divergence that the level is measured in
-    nb::object call, table;     // of a user-defined smoothing: (L, scale, valued) -> (w, value), or its table
+    double gamma;  // divergence in which the level is measured
+    nb::object call, table;  // for a user-defined smoothing: (L, scale, valued) -> (w, value), or its table
 };
 struct Estimate {
     Estimator kind = Estimator::importance_weighted;
     double parameter = 0.0;
-    nb::object call = nb::none();  // of a user-defined estimator
+    nb::object call = nb::none();  // for a user-defined estimator
 };
 struct Units {
     double low, high;

@@ -1,4 +1,4 @@
-// A learner's Setup with what it points to, as Python holds it.
+// Setup of a learner with the arrays that it points to, as a Python object.
 #pragma once
 
 #include <new>
@@ -10,7 +10,7 @@
 
 namespace hn {
 
-/// Room for runs: aligned, freed with its owner.
+/// Memory for runs: aligned, freed with its owner.
 class Room {
     double* numbers_ = nullptr;
 
@@ -27,19 +27,21 @@ public:
     double* at(i64 k) const { return numbers_ + k; }
 };
 
-/// So many places for a run that the next one is aligned too.
+/// Number of doubles per run, rounded up so that the next run is aligned too.
 inline i64 aligned_room(const Setup& s) { return (s.room() + 7) & ~i64(7); }
 
 struct Description {
     Setup setup;
     std::vector<double> prior, grid;
-    nb::object law;     // a callable (L, scale, valued) -> (w, value), where the smoothing is Python's own
-    nb::object estimate;  // a callable (action, p, L, scale, draw) -> (weight, baselines or None), if user-defined
-    nb::object raised;  // what it raised, if it did
+    nb::object law;  // callable (L, scale, valued) -> (w, value) of a smoothing that is implemented in Python
+    // Callable (action, p, L, scale, draw) -> (weight, baselines or None) of a user-defined estimator
+    nb::object estimate;
+    nb::object raised;  // exception that it raised, if any
     nb::object table;   // keeps a tabulated law alive
 };
 
-/// tp_traverse of what holds a setup: a law of the user's own may know its player, and the garbage collector must see it.
+/// tp_traverse of objects with a setup: a user-defined law may refer to its player, so the garbage collector
+/// must see it.
 template <class Holder>
 int visit_setup_of(PyObject* self, visitproc visit, void* arg) {
     Py_VISIT(Py_TYPE(self));
@@ -47,12 +49,12 @@ int visit_setup_of(PyObject* self, visitproc visit, void* arg) {
     return 0;
 }
 
-/// Raises what a smoothing of Python's own raised, if that is why a step failed.
+/// Re-raise the exception of a user-defined smoothing, if a step failed because of it.
 void raise_if_foreign(Description& d);
 
 Words words_at(const u64* w);
 
-// A tabulated law as Python holds it: its numbers, and the struct that points to them.
+// Tabulated law as a Python object: its numbers, and the struct that points to them.
 
 struct HeldTable {
     LawTable table;

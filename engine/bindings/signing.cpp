@@ -31,7 +31,7 @@ constexpr std::size_t fixed_part = 24;
 enum class Choice : u8 { arm, slate };
 constexpr u64 most_items = 256;
 
-/// Two letters for each 12 bits; and back, 64 where there is no such letter.
+/// Tables of base64url: two letters per 12 bits; and the reverse, 64 for invalid letters.
 struct Letters {
     char pairs[4096][2];
     u8 back[256];
@@ -46,7 +46,7 @@ struct Letters {
 };
 constexpr Letters table;
 
-/// base64url of `size` bytes; how many letters.
+/// Encode `size` bytes in base64url; returns the number of letters.
 std::size_t write_text(const u8* raw, std::size_t size, char* out) {
     char* at = out;
     std::size_t k = 0;
@@ -99,7 +99,7 @@ i64 decode(nb::handle text, u8* raw) {
             raw[made++] = u8(held >> bits);
         }
     }
-    return held & ((1u << bits) - 1) ? -1 : made;  // -1: another text of the same bytes
+    return held & ((1u << bits) - 1) ? -1 : made;  // -1: the text is not the canonical encoding of its bytes
 }
 
 /// The bytes of a ticket's text, or None.
@@ -137,7 +137,7 @@ struct Reader {
         at += size;
         return nb::bytes(reinterpret_cast<const char*>(at - size), size);
     }
-    /// The key: all that is left.
+    /// The key: all remaining bytes.
     nb::object key() {
         const u8 kind = get<u8>();
         const std::size_t left = std::size_t(end - at);
@@ -214,7 +214,7 @@ nb::object ticket_fields(nb::handle text) {
                           probability, key);
 }
 
-/// Signs and knows what one secret signed.
+/// Signer and verifier of tickets with one secret.
 class Signer {
     Blake2b keyed_;
 
@@ -234,7 +234,8 @@ public:
         return nb::steal(
             PyUnicode_FromStringAndSize(text, Py_ssize_t(write({head, arm, sequence, round, p, key}, text))));
     }
-    /// A ticket of a slate: arms with their inclusion probabilities, and the probability of the slate (NaN: not known).
+    /// Ticket of a slate: arms with their inclusion probabilities, and the probability of the slate (NaN:
+    /// unknown).
     nb::object slate(const nb::bytes& head, In<i64> arms, In<double> inclusion, double p, u64 sequence,
                      u64 round, const nb::bytes& key) const {
         require(arms.size() >= 1 && arms.size() <= most_items && inclusion.size() == arms.size(),
@@ -247,7 +248,7 @@ public:
             at = put(put_varint(at, u64(arms.data()[k])), inclusion.data()[k]);
         return nb::steal(PyUnicode_FromStringAndSize(text, Py_ssize_t(signed_text(raw, at, key, text))));
     }
-    /// Those of one learner, in the order of their sequences; `keys` is one for all, or a list.
+    /// Tickets of one learner, in the order of their sequences; `keys` is one key for all, or a list.
     nb::list tickets(nb::bytes head, In<i64> arms, u64 first, In<u64> rounds, In<double> p,
                      nb::object keys) const {
         nb::list out;
@@ -257,8 +258,8 @@ public:
         });
         return out;
     }
-    /// The same as the JSON of an answer, up to its probabilities: {"ticket":[...],"arm":[...],"action":[...],"probability":
-    /// `labels` are the arms, as JSON each.
+    /// The same as JSON text of an answer up to its probabilities:
+    /// {"ticket":[...],"arm":[...],"action":[...],"probability": `labels` are the arms as JSON.
     nb::bytes answer(nb::bytes head, In<i64> arms, u64 first, In<u64> rounds, In<double> p, nb::object keys,
                      nb::list labels) const {
         std::string out = "{\"ticket\":[", named = "],\"arm\":[", numbered = "],\"action\":[";
@@ -289,13 +290,13 @@ public:
         u8 own[mac], differs = 0;
         const u8* given = reinterpret_cast<const u8*>(raw.c_str());
         sign(given, raw.size() - mac, own);
-        // All of it is looked at, so that how long it takes says nothing.
+        // Compare all bytes, so that the time reveals nothing about the signature.
         for (std::size_t k = 0; k < mac; ++k) differs = u8(differs | (own[k] ^ given[raw.size() - mac + k]));
         return differs == 0;
     }
 
 private:
-    /// What a ticket says: head, arm, sequence, round, p, key.
+    /// Fields of a ticket: head, arm, sequence, round, p, key.
     struct Said {
         const nb::bytes& head;
         i64 arm;

@@ -1,4 +1,4 @@
-// hannan._engine, tables: forecasts combined, logs replayed, MYGA's mixture.
+// hannan._engine, tables: combination of forecasts, replay of logs, and the mixture of MYGA.
 #include <algorithm>
 #include <limits>
 #include <vector>
@@ -28,7 +28,7 @@ struct Tallied {
     Tallied(const Tallied&) = delete;
 
     i64 places() const { return 2 + 3 * n; }
-    /// mixture, settled, then losses, beside and awake.
+    /// mixture, settled, then losses, beside and awake
     double* write(double* out) const {
         *out++ = sums.mixture;
         *out++ = sums.settled;
@@ -39,8 +39,8 @@ struct Tallied {
     }
 };
 
-/// What is noted of a learner at play at a point of the curves: the tally, the loss of the mean, own loss, the largest delay,
-/// the sums of AdaHedge (0 of others), and L.
+/// Notes about a learner at a point of the curves: the tally, the loss of the mean, the learner's loss, the
+/// largest delay, the sums of AdaHedge (0 for other learners), and L.
 i64 note_places(const Tallied& tally) { return tally.places() + 8 + tally.n; }
 void note(const AtPlay& at, const Tallied& tally, double delay, double* out) {
     out = tally.write(out);
@@ -113,7 +113,8 @@ struct Rows {
     }
 };
 
-/// Stretches between the points of the curves, and a note at the end of each: `go(from, to)` says how many it did.
+/// Blocks of rows between the points of the curves, with a note after each; `go(from, to)` returns the number
+/// of rows done.
 template <class Go, class Delay>
 i64 stretches(Rows& rows, Tallied& tally, In<i64> points, i64 count, double* notes, Go go, Delay delay) {
     nb::gil_scoped_release free;
@@ -212,8 +213,8 @@ nb::object combine_events(nb::handle player, Tallied& tally, const Price& price,
     return nb::make_tuple(done, rows.job.trouble, rows.job.expert, i64(events.largest_delay), notes.give());
 }
 
-/// Columns, whatever their strides, side by side in `table` (rows, columns), from their row `first` on. A few rows at a
-/// time: what a column has of them is next to each other, and so is what is written.
+/// Copy columns, with any strides, next to each other into `table` (rows, columns), from row `first` on. A
+/// few rows are copied at a time, so that reads and writes are contiguous.
 void side_by_side(nb::list columns, i64 first, OutTable2<double> table) {
     const i64 rows = i64(table.shape(0)), n = i64(table.shape(1)), few = 64;
     require(i64(columns.size()) == n && first >= 0,

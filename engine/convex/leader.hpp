@@ -12,7 +12,7 @@ namespace hn::HN_ISA {
 
 inline constexpr int pass_limit = 400;
 
-/// Make the model's Hessian that of x.
+/// Compute the model's Hessian at x.
 inline bool renew_model(const Region& region, const Sums& sums, double ridge, const double* x,
                         PointNumbers& run, PointModel& model) {
     if (!hessian(sums, ridge, x, model.H, model.work)) return false;
@@ -21,7 +21,7 @@ inline bool renew_model(const Region& region, const Sums& sums, double ridge, co
     return true;
 }
 
-/// The sum has grown since the model was made: to first order, in proportion.
+/// The sum has grown since the model was computed: scale it in proportion, to first order.
 inline void grow_model(const Region& region, const Sums& sums, PointNumbers& run, PointModel& model) {
     const double now = 1.0 + double(sums.curved()), ratio = now / run.modelled;
     if (!(ratio > 1.0)) return;
@@ -34,7 +34,7 @@ inline void grow_model(const Region& region, const Sums& sums, PointNumbers& run
     run.modelled = now;
 }
 
-/// Move x, a point of X, to where the residual `left` is at most `tolerance`.
+/// Improve x, a point of X, until the residual `left` is at most `tolerance`.
 inline Solved find_leader(const Region& region, const Sums& sums, double ridge, double tolerance,
                           const double* noise, double* x, PointNumbers& run, PointModel& model,
                           double& left) {
@@ -53,7 +53,7 @@ inline Solved find_leader(const Region& region, const Sums& sums, double ridge, 
         }
         if (stepped) {
             if (!current && now > before) {
-                // A stale model led away: go back and look again.
+                // The step of an outdated model increased the residual: return, and update the model.
                 for (i64 j = 0; j < d; ++j) x[j] = old[j];
                 renew = true;
                 stepped = false;
@@ -62,8 +62,9 @@ inline Solved find_leader(const Region& region, const Sums& sums, double ridge, 
             double along = 0.0;
             for (i64 j = 0; j < d; ++j) along += g[j] * (trial[j] - old[j]);
             if (current && now > 0.5 * before) {
-                // G is convex: its slope along the step grows, and the minimum on the way is where it is 0. Too far: look
-                // nearer; back on the falling side of a kink: look farther.
+                // G is convex, so its slope increases along the step, and the minimum is where the slope is
+                // 0. If the step is too long, shorten it; if it is on the decreasing side of a kink, lengthen
+                // it.
                 const double little = 1e-3 * abs(slope);
                 const bool beyond = along > little && share > 1e-12;
                 if (beyond) far = share;
@@ -74,7 +75,8 @@ inline Solved find_leader(const Region& region, const Sums& sums, double ridge, 
                     continue;
                 }
             }
-            // Chord steps gain a factor each; a new Hessian costs about d/4 of them.
+            // Each chord step reduces the residual by a factor; a new Hessian costs as much as about d/4
+            // steps.
             const double gain = before / now;
             renew = gain < 2.0 || log(now / tolerance) > (2.0 + 0.25 * double(d)) * log(gain);
         }

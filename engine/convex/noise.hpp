@@ -16,7 +16,7 @@ struct Normal {
     double value;
 };
 
-/// The rest of the ziggurat: the tail, or the wedge beside a layer.
+/// Rare cases of the ziggurat: the tail, or the wedge next to a layer.
 template <class Source> HN_COLD Normal rare_normal(Source& s, u64 layer, double u) {
     const double* edges = ziggurat::edges;
     if (layer == 0) {
@@ -52,13 +52,13 @@ template <class Source> HN_INLINE void fill_normals(Source& stream, double* out,
     stream = s;
 }
 
-/// The exact test of the cubed normal, which one draw in fifty needs.
+/// Exact test of the cubed normal, needed in one of fifty draws.
 HN_COLD bool cubed_accepted(double x, double v, double u, double base) {
     return log(u) < 0.5 * x * x + base * (1.0 - v + log(v));
 }
 
-/// Normals to out[0..d-1], 0 to out[d]: what to multiply them by for a standard draw of the noise.
-/// Gamma((d+1)/2) by Marsaglia and Tsang's cubed normal.
+/// Write normals to out[0..d-1] and 0 to out[d]; returns the factor that makes them a standard draw of the
+/// noise. Gamma((d+1)/2) by Marsaglia and Tsang's cubed normal.
 HN_INLINE double draw_noise(NoiseKind kind, Words& s, double* out, i64 d) {
     if (kind != NoiseKind::gamma) {
         fill_normals(s, out, d);

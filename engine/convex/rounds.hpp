@@ -1,4 +1,5 @@
-// A round: draw the noise, move to the perturbed leader, meet the loss. Live and in whole games, the same text.
+// Rounds: draw the noise, move to the perturbed leader, observe the loss. Live players and games use the same
+// code.
 #pragma once
 
 #include "leader.hpp"
@@ -6,7 +7,7 @@
 
 namespace hn::HN_ISA {
 
-/// Draw the round's noise: what its normals are to be multiplied by.
+/// Draw the noise of the round; returns the factor of its normals.
 HN_INLINE double perturb(const PointRules& rules, PointRun& run, i64 d) {
     run.round += 1.0;
     run.scale = rules.c * sqrt(rules.a + rules.b * run.round + rules.d * run.own);
@@ -26,7 +27,7 @@ HN_INLINE double perturbed(double* total, const double* q, double share, const d
     return fold(sums);
 }
 
-/// One move when only linear losses were seen: O(d).
+/// A move after linear losses only, in O(d).
 HN_INLINE void act_linear(const AtPoint& at) {
     PointRun& run = *at.run;
     const double share = perturb(*at.rules, run, at.region->d);
@@ -34,7 +35,7 @@ HN_INLINE void act_linear(const AtPoint& at) {
     linear_argmin(*at.region, run.noise, run.x);
 }
 
-/// One move. The run holds it, and its largest distance from the exact argmin.
+/// A move. The run stores it, and its largest distance from the exact argmin.
 inline Solved act(const AtPoint& at) {
     PointRun& run = *at.run;
     const PointRules& rules = *at.rules;
@@ -74,7 +75,7 @@ inline void play_on_ball(const AtPoint& at, const PointRounds& rounds) {
         const f64x4 shrink = splat(shrink_to(region.radius, perturbed(total, q, share, run.normals, d)));
         const double* row = rounds.rows + t * d;
         if (t * d + in_fours(d) > count * d) {
-            // Fours read past their row: past the last rows there is nothing.
+            // Vector loads read beyond a row, so the last rows are handled separately.
             for (i64 j = 0; j < d; ++j) rounds.edge[j] = row[j];
             row = rounds.edge;
         }

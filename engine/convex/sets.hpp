@@ -13,7 +13,7 @@ HN_INLINE f64x4 rest4(const double* p, i64 left) {
     return f64x4{p[0], left > 1 ? p[1] : 0.0, left > 2 ? p[2] : 0.0, 0.0};
 }
 
-/// <a, b>: lane k sums what is at k mod 4.
+/// <a, b>: lane k sums the entries k mod 4.
 HN_INLINE double inner(const double* a, const double* b, i64 n) {
     f64x4 sums{};
     i64 k = 0;
@@ -22,7 +22,7 @@ HN_INLINE double inner(const double* a, const double* b, i64 n) {
     return fold(sums);
 }
 
-/// <a, b> of long vectors, in eight sums.
+/// <a, b> of long vectors, with eight accumulators.
 HN_INLINE double long_inner(const double* a, const double* b, i64 n) {
     f64x4 low{}, high{};
     i64 k = 0;
@@ -51,16 +51,17 @@ HN_INLINE void multiply(double* y, double by, i64 n) {
 HN_INLINE double larger(double x, double y) { return x > y ? x : y; }
 HN_INLINE double smaller(double x, double y) { return x < y ? x : y; }
 
-// What the solver needs of a convex set beside its quadratic argmin: the linear argmin and the optimality residual.
+// Operations of a convex set for the solver, in addition to its quadratic argmin: the linear argmin and the
+// optimality residual.
 
-/// Vectors of a run are padded: whole fours, no end to watch.
+/// Vectors of a run are padded to multiples of four.
 HN_INLINE double padded_inner(const double* a, const double* b, i64 d) {
     f64x4 sums{};
     for (i64 k = 0; k < d; k += 4) sums += load4(a + k) * load4(b + k);
     return fold(sums);
 }
 
-/// How much of v leads from the center to the sphere.
+/// Factor that scales v to the radius of the sphere.
 HN_INLINE double shrink_to(double radius, double square) {
     return square > 0.0 ? radius / sqrt(square) : 0.0;
 }
@@ -84,8 +85,8 @@ HN_INLINE void linear_argmin(const Region& region, const double* v, double* x) {
     }
 }
 
-/// ||g + nu|| for the nu of the normal cone of the set at x that makes it least: 0 iff x is optimal.
-/// On the simplex the multiplier of the sum is the mean of g over the support, which is least up to signs.
+/// Minimum of ||g + nu|| over nu in the normal cone of the set at x: 0 if and only if x is optimal. On the
+/// simplex the multiplier of the sum is the mean of g over the support, the best one up to signs.
 inline double residual(const Region& region, const double* x, const double* g) {
     const i64 d = region.d;
     double total = 0.0;
@@ -129,12 +130,13 @@ inline double residual(const Region& region, const double* x, const double* g) {
 // applied in O(d^2). With s = y - center: s = -(H + push)^-1 a, a = g - H(x - center), where push is 0 or the root of
 // ||s|| = radius. 1/||s|| is concave in push, so Newton from the left never passes the root.
 
-/// T (diagonal, beside) and the mirrors of the model's H, which is used up; two rows of `mirrors` are room.
+/// T (diagonal, off-diagonal) and the reflections of the model's H, which is overwritten; two rows of
+/// `mirrors` are working memory.
 inline void tridiagonal(i64 d, PointModel& model) {
     double *H = model.H, *work = model.mirrors + (d + 1) * d;
     for (i64 j = 0; j < d * d; ++j) model.mirrors[j] = 0.0;
     for (i64 k = 0; k < d - 2; ++k) {
-        // The column below the diagonal, reflected onto its first coordinate.
+        // Reflect the column below the diagonal onto its first coordinate.
         double* m = model.mirrors + k * d;
         const i64 first = k + 1, count = d - first;
         for (i64 i = first; i < d; ++i) m[i] = H[i * d + k];
@@ -143,7 +145,7 @@ inline void tridiagonal(i64 d, PointModel& model) {
         const double norm = sqrt(inner(m + first, m + first, count));
         if (norm == 0.0) continue;
         for (i64 i = first; i < d; ++i) m[i] /= norm;
-        // H <- (I - 2mm') H (I - 2mm') = H - m w' - w m', w = 2(Hm - (m'Hm) m), on what is left.
+        // H <- (I - 2mm') H (I - 2mm') = H - m w' - w m', w = 2(Hm - (m'Hm) m), on the remaining block.
         double along = 0.0;
         for (i64 i = k; i < d; ++i) {
             work[i] = 2.0 * inner(H + i * d + first, m + first, count);
@@ -165,7 +167,7 @@ inline void tridiagonal(i64 d, PointModel& model) {
     }
 }
 
-/// v <- P'v, or P v when backwards.
+/// v <- P'v, or P v if `backwards`.
 HN_INLINE void reflect(const double* mirrors, double* v, i64 d, bool backwards) {
     for (i64 i = 0; i < d - 2; ++i) {
         const i64 row = backwards ? d - 3 - i : i, first = row + 1;
@@ -174,7 +176,7 @@ HN_INLINE void reflect(const double* mirrors, double* v, i64 d, bool backwards) 
     }
 }
 
-/// v <- (T + push)^-1 v; the pivots are at least the ridge, which is what H is at least.
+/// v <- (T + push)^-1 v; the pivots are at least the ridge, because H is.
 HN_INLINE void solve_tridiagonal(const PointModel& model, double push, double ridge, double* v,
                                  double* pivots, i64 d) {
     const double *diagonal = model.diagonal, *beside = model.beside;
@@ -234,7 +236,7 @@ inline void ball_argmin(const Region& region, PointModel& model, double ridge, c
 // From the feasible x: minimise over the free coordinates (keeping their sum on the simplex), stop at the first bound
 // met and fix it; at a minimum free the coordinate whose multiplier is the most wrong.
 
-/// factor factor' = H[rows, rows], for m rows.
+/// Cholesky: factor factor' = H[rows, rows], for m rows.
 inline void cholesky(const double* H, const i64* rows, i64 m, i64 d, double* factor) {
     for (i64 i = 0; i < m; ++i)
         for (i64 j = 0; j <= i; ++j) {
@@ -243,7 +245,7 @@ inline void cholesky(const double* H, const i64* rows, i64 m, i64 d, double* fac
         }
 }
 
-/// factor factor' p = right, in place.
+/// Solve factor factor' p = right, in place.
 inline void solve_factored(const double* factor, i64 m, i64 d, double* right) {
     for (i64 i = 0; i < m; ++i) right[i] = (right[i] - inner(factor + i * d, right, i)) / factor[i * d + i];
     for (i64 i = m - 1; i >= 0; --i) {
@@ -252,13 +254,13 @@ inline void solve_factored(const double* factor, i64 m, i64 d, double* right) {
     }
 }
 
-/// slope = g + H(y - x), with room for y - x.
+/// slope = g + H(y - x), with working memory for y - x.
 inline void model_slope(const PointModel& model, const double* x, i64 d, double* apart) {
     for (i64 k = 0; k < d; ++k) apart[k] = model.trial[k] - x[k];
     for (i64 j = 0; j < d; ++j) model.slope[j] = model.g[j] + inner(model.H + j * d, apart, d);
 }
 
-/// model.trial = the argmin; false where the walk does not end.
+/// model.trial = the argmin; returns false if the iteration limit is reached.
 inline bool box_argmin(const Region& region, PointModel& model, const double* x) {
     const i64 d = region.d;
     const bool simplex = region.kind == SetKind::simplex;
@@ -276,7 +278,7 @@ inline bool box_argmin(const Region& region, PointModel& model, const double* x)
             if (!fixed[j]) rows[m++] = j;
         double level = 0.0;
         if (m > 0) {
-            // The multiplier of the sum, nearly: without it the two solves would cancel all their digits.
+            // Approximate multiplier of the sum: without it the two solves would cancel.
             if (simplex)
                 for (i64 i = 0; i < m; ++i) level += slope[rows[i]] / double(m);
             for (i64 i = 0; i < m; ++i) {
@@ -294,7 +296,8 @@ inline bool box_argmin(const Region& region, PointModel& model, const double* x)
                 }
                 more /= total;
                 level += more;
-                // What H, nearly singular, has lost of the sum is given back: else x would drift off the simplex.
+                // Restore the sum that a nearly singular H has lost by rounding, or x would leave the
+                // simplex.
                 double drift = 0.0;
                 for (i64 i = 0; i < m; ++i) {
                     step[i] += more * ones[i];

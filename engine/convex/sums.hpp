@@ -26,7 +26,8 @@ inline double phi_at(Phi phi, double parameter, double u, double y) {
     }
 }
 
-/// phi' of the margins work[0..m-1] to work[sweep..], phi'' to work[2 sweep..]; a few beyond m too, which nobody reads.
+/// phi' of the margins work[0..m-1] to work[sweep..], phi'' to work[2 sweep..]; a few unused numbers beyond m
+/// are written too.
 inline bool slopes(const Sums& sums, double* work, i64 start, i64 m, bool curved) {
     double *slope = work + sweep, *bent = work + 2 * sweep;
     const double* y = sums.y + start;
@@ -58,7 +59,7 @@ inline bool slopes(const Sums& sums, double* work, i64 start, i64 m, bool curved
     }
 }
 
-/// <z_i, x> of the rows start, ..., start + m - 1; and of a few beyond, within the room.
+/// <z_i, x> for the rows start, ..., start + m - 1, and for a few beyond, within the reserved memory.
 inline void margins(const Sums& sums, const double* x, double* u, i64 start, i64 m) {
     const i64 d = sums.d, room = sums.room;
     const double* Z = sums.Z + start;
@@ -76,7 +77,7 @@ inline void margins(const Sums& sums, const double* x, double* u, i64 start, i64
     for (; j < d; ++j, Z += room) add(u, x[j], Z, in_fours(m));
 }
 
-/// g = grad G(x) + noise; false if a user's own phi failed.
+/// g = grad G(x) + noise; returns false if a user-defined phi failed.
 inline bool gradient(const Sums& sums, const double* center, double ridge, const double* noise,
                      const double* x, double* g, double* work) {
     const i64 d = sums.d;
@@ -93,7 +94,7 @@ inline bool gradient(const Sums& sums, const double* center, double ridge, const
     return true;
 }
 
-/// H = Hess G(x) + ridge; false if a user's own phi failed.
+/// H = Hess G(x) + ridge; returns false if a user-defined phi failed.
 inline bool hessian(const Sums& sums, double ridge, const double* x, double* H, double* work) {
     const i64 d = sums.d;
     for (i64 j = 0; j < d * d; ++j) H[j] = sums.Q ? sums.Q[j] : 0.0;
@@ -115,7 +116,7 @@ inline bool hessian(const Sums& sums, double ridge, const double* x, double* H, 
     return true;
 }
 
-/// G(x) without ridge, without a user's own losses, and without the y^2/2 of the squared ones.
+/// G(x) without the ridge, without user-defined losses, and without the y^2/2 of squared losses.
 inline double sum_value(const Sums& sums, const double* x) {
     const i64 d = sums.d;
     double total = inner(sums.q, x, d);
@@ -129,7 +130,7 @@ inline double sum_value(const Sums& sums, const double* x) {
     return total;
 }
 
-/// Add one loss; there must be room. A label was folded into z.
+/// Add one loss; memory must have been reserved. A label was multiplied into z.
 HN_INLINE void include(Sums& sums, Phi phi, const double* z, double y) {
     const i64 d = sums.d;
     if (phi == Phi::linear) {

@@ -143,7 +143,7 @@ inline constexpr double widths[256] = {
     0x1.801fce827466dp-54, 0x1.57cb9383a09e2p-54, 0x1.250af3c1ee8e9p-54, 0x1.b8d0be3d2fbe9p-55,
 };
 
-/// Below this, a signed integer of 53 bits times the layer's width is under the curve for certain.
+/// Below this, a signed integer of 53 bits times the layer's width is certainly under the curve.
 inline constexpr i64 certain[256] = {
     4208095142459269, 4251099761678806, 4335125104963328, 4373832704204088,
     4396496531309828, 4411517007702012, 4422264825074637, 4430368316897247,

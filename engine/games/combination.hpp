@@ -1,4 +1,6 @@
-// Rows of forecasts: answered, and what the target teaches every layer.
+// Rows of forecasts: answers, and updates of every layer from a target. In two layers each member learns from
+// the slope at its own forecast, and the upper layer from the slope at the answer. A ticket stores the state
+// of the answer, so its target may arrive at any time.
 //
 // In two layers each member learns from the slope at the forecast that it gave itself, and the layer above from the slope
 // at the answer. A ticket keeps what the row was answered with, so its target may come whenever it likes.
@@ -88,7 +90,7 @@ inline i64 prompt_rows(Combination& c, const double* forecasts, const double* ta
 
 inline void refresh_all(Combination& c) {
     for (RuleBState* b : {&c.top, &c.b, &c.quick}) refresh_b(*b);
-    // The sums below of AdaHedge are its memory: its weights follow.
+    // The following sums are the memory of AdaHedge; its weights follow from them.
     adahedge(c.setup, c.own);
 }
 

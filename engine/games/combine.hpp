@@ -1,4 +1,6 @@
-// Forecasts combined row by row: p of the awake, the mixture, the losses, and the step of the learner.
+// Combination of forecasts row by row: p of the available columns, the mixture, the losses, and the step of
+// the learner. The target of a row is used only after the row is answered, except to check whether the row
+// can be settled. The steps are those of a live player, so a table and a player have identical weights.
 //
 // A row is answered before its target is looked at for anything but whether the row can be settled at all; the steps are
 // those of a live player, so a table and a player make the same weights, bit for bit.
@@ -48,7 +50,7 @@ HN_INLINE void add_row(double* sums, const double* x, i64 n) {
     for (; i < n; ++i) sums[i] += x[i];
 }
 
-/// Count a row: losses (NaN asleep), the mixture's, and <p, l>.
+/// Count a row: losses (NaN: missing), the loss of the mixture, and <p, l>.
 inline void count_row(Tally& tally, i64 n, const double* losses, double cost, double own) {
     tally.mixture += cost;
     tally.expected += own;
@@ -61,7 +63,7 @@ inline void count_row(Tally& tally, i64 n, const double* losses, double cost, do
         }
 }
 
-/// Rows by AdaHedge as long as nobody sleeps and every target is known; returns the first that is not so.
+/// AdaHedge for rows with all forecasts and a target; returns the first other row.
 HN_APART i64 whole_rows(CombineJob& job, i64 first, i64 stop) {
     const Setup& s = job.at->setup;
     Run& run = job.at->run;
@@ -75,11 +77,11 @@ HN_APART i64 whole_rows(CombineJob& job, i64 first, i64 stop) {
         const double *f = job.forecasts + t * n, y = job.targets[t];
         const Span seen = price_row(job.price, f, y, x, n);
         const Met met = rounds.meet(seen.min);
-        // What is not a number makes `above` one of its kind.
+        // NaN propagates into `above`.
         if (!(s.low <= seen.min && seen.max <= s.high && met.above == met.above && y == y)) break;
         const double mean = met.above / met.mass;
         rounds.move_on(seen.min, seen.max, met, mean);
-        // From here on nothing waits for anything: it is done while the next row's weights are on their way.
+        // The rest does not depend on the next weights, so it overlaps with their computation.
         const i64 i = pick(run.w, n, uniform(run.stream) * met.mass);
         job.played[t] = i;
         const double told = shares(job.weights + t * n, run.w, met.mass, f, n),
@@ -104,7 +106,8 @@ HN_APART i64 whole_rows(CombineJob& job, i64 first, i64 stop) {
     return t;
 }
 
-/// Who is awake in a row, and the losses at its target, NaN where there are none; how many are awake. A trouble is told.
+/// Mask of the available columns of a row, and their losses at its target (NaN if missing); the number of
+/// available columns. Errors are reported.
 inline i64 look_at(CombineJob& job, const double* f, double y) {
     const Setup& s = job.at->setup;
     const bool known = y == y;
@@ -124,7 +127,8 @@ inline i64 look_at(CombineJob& job, const double* f, double y) {
     return up;
 }
 
-/// The learner hears of the losses of a row, `ticket` being what it was drawn from where others were settled since.
+/// Update the learner with the losses of a row; `ticket` is the distribution of the answer if other rows were
+/// settled since.
 inline bool learn(CombineJob& job, const double* f, const double* p, const double* ticket, i64 up,
                   double mixed, double y, const Players& steps) {
     AtPlay& at = *job.at;
@@ -147,7 +151,8 @@ inline bool learn(CombineJob& job, const double* f, const double* p, const doubl
     return true;
 }
 
-/// A row in which somebody may sleep, and whose target may be missing; false, before anything moves, at a trouble.
+/// A row that may have missing forecasts and a missing target; returns false for an error, with the state
+/// unchanged.
 inline bool one_row(CombineJob& job, i64 t, const Players& steps) {
     AtPlay& at = *job.at;
     const i64 n = at.setup.n;
@@ -170,12 +175,12 @@ inline bool one_row(CombineJob& job, i64 t, const Players& steps) {
     job.played[t] = drawn;
     job.mixed[t] = mixed;
     if (y == y) return learn(job, f, p, nullptr, up, mixed, y, steps);
-    // No loss will come before the next row: the round is not counted until one does.
+    // No loss arrives before the next row, so the round is counted when one does.
     at.run.round -= 1.0;
     return true;
 }
 
-/// The target of a row that was answered before.
+/// Process the target of a row that was answered before.
 inline bool late_target(CombineEvents& events, i64 slot, double y, const Players& steps) {
     CombineJob& job = *events.job;
     const i64 n = job.at->setup.n, old = slot - job.rows;
@@ -215,16 +220,17 @@ inline i64 combine_rows(CombineJob& job, const Players& steps) {
     return t;
 }
 
-// Rows of forecasts: the weights of the kind and the answer; what AdaHedge and the members are told when the target comes.
+// Rows of forecasts: weights of the rule and the answer; updates of AdaHedge and the members when the target
+// arrives.
 
-/// The weights of AdaHedge among the awake.
+/// Weights of AdaHedge over the available columns.
 HN_INLINE void share_adahedge(const Combination& c, bool whole, const bool* awake, double* p) {
     if (whole)
         for (i64 i = 0; i < c.n; ++i) p[i] = c.own.w[i] / c.own.total;
     else restrict_to(c.setup, c.own, awake, p);
 }
 
-/// The middle of the awake, or the two middles: p by rank, NaN last.
+/// Median of the available forecasts: the middle one or the two middle ones, by rank; NaN is last.
 HN_COLD void share_median(const double* f, i64 n, i64 up, double* p, double* order) {
     i64 m = 0;
     for (i64 i = 0; i < n; ++i) {
@@ -244,8 +250,9 @@ HN_INLINE double weighed(const double* p, const double* f, i64 n) {
     return x;
 }
 
-/// What a row's columns f in [low, high] are mixed to, of which `up` are awake and whose mean is in told[3]. The members'
-/// answers are written; `weights` of the columns (n) may be null. The weights are those of the first level at every level.
+/// Mixture of the columns f in [low, high] of a row, of which `up` are available, with mean told[3]. The
+/// answers of the members are written; `weights` of the columns (n) may be null. All levels have the weights
+/// of the first level.
 HN_INLINE double mix_row(Combination& c, const double* f, double low, double high, i64 up, double* told,
                          double* p, double* weights, bool first) {
     if (c.kind == Mixing::two_layers) {
@@ -314,7 +321,7 @@ inline bool answer_row(Combination& c, const double* forecasts, double* numbers,
         }
         bottom = min(low, bottom);
         top = max(high, top);
-        // Weights are common to the levels; the median's are told of the middle one.
+        // Weights are common to the levels; those of the median rule are reported for the middle level.
         const bool asked = q == (c.kind == Mixing::median ? median : 0);
         ticket.answers()[q] =
             mix_row(c, f, low, high, up, told, ticket.p(), asked ? weights : nullptr, q == 0);
@@ -333,7 +340,8 @@ inline bool answer_row(Combination& c, const double* forecasts, double* numbers,
     return true;
 }
 
-/// AdaHedge hears of a row: of losses, or of what slopes make of the columns (`line`, from `low` on). What it expected.
+/// Update AdaHedge with a row: with losses, or with slopes times the columns (`line`, from `low` on). Returns
+/// its expected loss.
 HN_INLINE double settle_own(Combination& c, const double* p, const double* line, double g, double low,
                             bool whole, bool prompt) {
     double expected = 0.0;
@@ -346,7 +354,7 @@ HN_INLINE double settle_own(Combination& c, const double* p, const double* line,
     return expected;
 }
 
-/// What the members lost in a row, and in its place those who slept.
+/// Losses of the members in a row, assigned to the columns without a forecast.
 HN_INLINE void count_members(Combination& c, const double* costs, bool whole) {
     for (i64 k = 0; k < members; ++k) c.member_loss[k] += costs[k];
     if (!whole)

@@ -207,7 +207,9 @@ inline Outcome play_softmax_few(const BanditJob& job) {
     return softmax_games<16>(job);
 }
 
-// Tsallis 1/2 and log-barrier bandits with up to sixteen arms: four runs per vector, one per lane.
+// Tsallis 1/2 and log-barrier bandits with up to sixteen arms: four runs per vector, one per lane. The
+// results are identical to draw_arm and settle_arm with Barrier<K>. A lane whose series does not converge is
+// computed by Barrier<K> alone.
 //
 // The bits are those of draw_arm and settle_arm with Barrier<K>. A lane whose series does not converge is computed by
 // Barrier<K> alone.
@@ -221,7 +223,8 @@ struct BarrierFour {
     f64x4 base, y, slope, total, scale, inverse, own;
     FourStreams stream, coins;
     double round;
-    // From the draw to the weights of the next round: the arms, L of them, the bar of baselines, where the pass is.
+    // State between the draw and the weights of the next round: the arms, their L, the threshold of
+    // baselines, and the stage of the pass.
     i64x4 k;
     f64x4 value, bar, place, warm;
 
@@ -330,7 +333,7 @@ struct BarrierFour {
         total = one;
         return __builtin_expect(bits(good) == 15, 1) || alone(job, s, first, good);
     }
-    /// The lanes that did not converge: as a run alone does it.
+    /// Compute the lanes that did not converge like a single run.
     __attribute__((noinline, cold)) bool alone(const BanditJob& job, const Setup& s, i64 first, i64x4 good) {
         for (int g = 0; g < 4; ++g) {
             if (good[g]) continue;

@@ -19,7 +19,7 @@ HN_INLINE double price_levels(const Combination& c, const double* x, i64 stride,
     return cost / double(c.levels);
 }
 
-/// <g, f_i> of every column, <g, x>, and the size of what they were made of.
+/// <g, f_i> of every column, <g, x>, and the magnitude of their terms.
 struct Line {
     double at, low, high, scale;
 };
@@ -99,7 +99,7 @@ inline Happened settle_levels(Combination& c, double* numbers, double y) {
         if (awake && !(c.setup.low <= cost && cost <= c.setup.high))
             return {abs(cost) < infinity ? Trouble::outside : Trouble::infinite, i};
     }
-    // Slopes are below 1: the spread itself is what must have a square.
+    // Slopes are below 1, so the spread itself must have a finite square.
     if (learns_slopes(c.kind) && !(numbers[OpenRow::high] - numbers[OpenRow::low] <= largest_slope))
         return {Trouble::extreme, -1};
 

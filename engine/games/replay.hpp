@@ -11,7 +11,7 @@
 
 namespace hn::HN_ISA {
 
-/// q over the actions at this row, the weights being ready.
+/// q over the actions at this row, after the weights were computed.
 inline void replayed_distribution(ReplayJob& job, const Advised<i64>& heard) {
     const Setup& s = job.at->setup;
     Run& run = job.at->run;
@@ -26,7 +26,8 @@ inline void replayed_distribution(ReplayJob& job, const Advised<i64>& heard) {
     for (i64 j = 0; j < s.actions; ++j) job.q[j] = q[j] / whole;
 }
 
-/// What the rows before say of a policy's loss: each action's mean, the mean of all where an action is new.
+/// Estimate of a policy's loss from the rows before: the mean of each action, and for a new action the mean
+/// of all.
 struct Guess {
     double direct, here;
 };

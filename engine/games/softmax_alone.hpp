@@ -9,8 +9,8 @@
 
 namespace hn::HN_ISA {
 
-/// The two arms are the same: a branch, not a choice, so that what follows need not wait for the second. What the compiler
-/// does not know to be equal, it cannot put in the other's place.
+/// The two arms are equal: use a branch instead of a selection, so that later operations need not wait for
+/// the second one. The compiler must not know that they are equal, or it would merge them.
 HN_INLINE i64 agreed(i64 guessed, i64 right) {
     i64 arm = guessed;
     asm("" : "+r"(arm));
@@ -21,20 +21,21 @@ HN_INLINE i64 agreed(i64 guessed, i64 right) {
     return arm;
 }
 
-/// An arm below this may be drawn without a look at its weight: n where all are positive, else 0.
+/// An arm below this may be drawn without reading its weight: n if all weights are positive, else 0.
 HN_COLD i64 sure_of(const double* w, i64 n) {
     i64 positive = 0;
     for (i64 j = 0; j < n; ++j) positive += w[j] > 0.0;
     return positive == n ? n : 0;
 }
 
-/// The arm of the next draw, from about the weights: y = rate loss total/w_i, and then w_i <- w_i (1 - y + y^2/2).
+/// Predict the arm of the next draw from approximate weights: y = rate loss total/w_i, and then w_i <- w_i (1
+/// - y + y^2/2).
 template <int V>
 struct NextArm {
     f64x4 sums[V];
     double total;
 
-    /// From the weights themselves: every so often, so that no error grows. steps: rate/w_i.
+    /// Recompute from the weights themselves from time to time, so that errors do not grow. steps: rate/w_i.
     HN_INLINE void begin(const f64x4* w, const double* inverse, double rate, double* steps) {
         total = 0.0;
 #pragma GCC unroll 4
@@ -64,11 +65,11 @@ struct NextArm {
 template <int V>
 struct SoftmaxAlone {
     static constexpr bool guesses =
-        V <= 4;  // beyond, a round is long for its work, not for what it waits for
+        V <= 4;  // for more arms, a round is limited by its work and not by latency
     f64x4 w[V], sums[V];
-    i64x4 after[V];  // lanes at or beyond the arm left out of the sums
+    i64x4 after[V];  // masks of the lanes at or beyond the arm, which is excluded from the sums
 
-    /// Partial sums of all but one; returns their total.
+    /// Partial sums of all arms but one; returns their total.
     HN_INLINE double leave_out(i64 i) {
         double base = 0.0;
         const i64x4 which = splat(i);
@@ -103,7 +104,7 @@ struct SoftmaxAlone {
     }
 
     static void play(const BanditJob& job, i64 r) {
-        SoftmaxAlone here;  // nobody else has its address: it stays in registers
+        SoftmaxAlone here;  // local variable, so that it stays in registers
         const Setup& s = *job.setup;
         const bool plain = guesses && s.origin == 0.0 && s.slope == 1.0 && !job.coins && !job.moves;
         plain ? here.template rounds<guesses>(job, r) : here.template rounds<false>(job, r);

@@ -1,5 +1,5 @@
 #include "../games/bandits.hpp"
-#if defined(__AVX2__)  // lanes make the same bits: where vectors are short they are not worth their text
+#if defined(__AVX2__)  // The lanes give identical results, and are not compiled for short vectors.
 #include "../games/lanes.hpp"
 #endif
 

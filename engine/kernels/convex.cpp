@@ -8,7 +8,7 @@ namespace {
 Solved act_(const AtPoint& at) { return act(at); }
 Solved play_(const AtPoint& at, const PointRounds& rounds) { return play(at, rounds); }
 
-/// The round's noise alone, for a set whose argmin is found elsewhere.
+/// Only the noise of the round, for a set whose argmin is computed in Python.
 void perturb_(const PointRules& rules, PointRun& run, i64 d) {
     const double share = perturb(rules, run, d);
     for (i64 j = 0; j < d; ++j) run.noise[j] = share * run.normals[j];

@@ -13,7 +13,7 @@ HN_INLINE f64x4 lambdas(int k) {
     return f64x4{first, 0.5 * first, 0.25 * first, 0.125 * first};
 }
 
-/// A center of a draw with probability p: how much of a loss is paid in advance, per bet.
+/// Center of a draw with probability p: share of a loss that is paid in advance, per bet.
 HN_INLINE f64x4 main_center(double center, double p, f64x4 lambda) {
     return p < smallest_probability ? f64x4{} : min(splat(center), splat(center_share * p) / lambda);
 }
@@ -31,7 +31,7 @@ HN_INLINE f64x4 main_factor(double x, f64x4 center, double p, f64x4 lambda) {
 HN_INLINE f64x4 regret_factor_of(double x, f64x4 center, double p, f64x4 mu) {
     const f64x4 y = mu * (splat(x) - center);
     const double q = max(p, smallest_probability);
-    // For likely arms the difference e^y - (1 - p) keeps its digits, for the others e^y - 1 does.
+    // The difference e^y - (1 - p) is accurate for likely arms, and e^y - 1 for the others.
     return q < 0.5 ? 1.0 + expm1(y) / splat(q) : (exp(y) - splat(1.0 - q)) / splat(q);
 }
 HN_INLINE void add(double* to, f64x4 amount) { store4(to, load4(to) + amount); }

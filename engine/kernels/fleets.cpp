@@ -38,7 +38,7 @@ i64 settle_rows(const FleetBatch& b, i64 first, i64 last) {
     return -1;
 }
 
-/// Four at a time; those that are not four learners, or are no plain rounds, one after another.
+/// Four learners at a time; the rest, and rounds with special cases, one after another.
 template <class Four>
 i64 act_fours(const FleetBatch& b) {
     Four four(b);
@@ -68,7 +68,7 @@ i64 settle_fours(const FleetBatch& b) {
     return failed < 0 ? settle_rows(b, k, b.count) : failed;
 }
 
-/// `by_fours` for what plays four learners of this batch side by side, else `one_by_one`.
+/// `by_fours` if four learners of this batch are played side by side, else `one_by_one`.
 template <class ByFours, class OneByOne>
 i64 played(const FleetBatch& b, ByFours by_fours, OneByOne one_by_one) {
     at_scale(*b.run, b.setup->first_scale());

@@ -18,18 +18,18 @@ extern const Myga myga;
 
 namespace {
 
-/// The least q with q (W_N + weight of the thresholds >= q) = heard W_N.
+/// Smallest q with q (W_N + weight of the thresholds >= q) = heard W_N.
 double least_root(const MygaState& m, double heard, double real, const double* tails) {
     if (heard <= 0.0 || !(real > 0.0)) return 0.0;
     for (i64 k = 0; k < m.thresholds; ++k) {
-        // q in (s_{k-1}, s_k]: the thresholds from k on would move it.
+        // q in (s_{k-1}, s_k]: the thresholds from k on would move its mass.
         const double q = heard * real / (real + tails[k]);
         if (q <= m.gamma + double(k + 1) * m.step) return q;
     }
     return heard;
 }
 
-/// What the real experts say, w-weighted, into q; their weight.
+/// Weighted mean of the advice of the real experts into q; returns their weight.
 double hear(const MygaState& m, const double* advice, double base, double* w, double* q) {
     double real = 0.0;
     for (i64 i = 0; i < m.experts; ++i) real += w[i] = exp(m.eta * (base - m.L[i]));
@@ -39,7 +39,7 @@ double hear(const MygaState& m, const double* advice, double base, double* w, do
             for (i64 j = 0; j < m.actions; ++j) q[j] += w[i] / real * advice[i * m.actions + j];
         return real;
     }
-    // Thresholds have all the weight: the best expert speaks for the real ones.
+    // The thresholds have all the weight: use the advice of the best real expert.
     i64 best = 0;
     for (i64 i = 1; i < m.experts; ++i)
         if (m.L[i] < m.L[best]) best = i;
@@ -52,10 +52,10 @@ void mix(const MygaState& m, const double* advice, double* q, double* majority, 
     double base = m.L[0];
     for (i64 i = 1; i < m.experts; ++i) base = min(m.L[i], base);
     for (i64 k = 0; k < m.thresholds; ++k) base = min(m.mistrust[k], base);
-    const double real = hear(m, advice, base, w, p);  // p holds what is heard until q is known
+    const double real = hear(m, advice, base, w, p);  // p stores the weighted advice until q is computed
     tails[m.thresholds] = 0.0;
     for (i64 k = m.thresholds - 1; k >= 0; --k) tails[k] = tails[k + 1] + exp(m.eta * (base - m.mistrust[k]));
-    // The likelier arms until half is held: the largest not yet taken, again and again.
+    // Likeliest arms until they have half of the mass: take the largest remaining arm repeatedly.
     double held = 0.0, lead = 0.0, minor = 0.0, moved = 0.0;
     for (i64 j = 0; j < m.actions; ++j) majority[j] = 0.0;
     while (held < 0.5) {

@@ -16,14 +16,14 @@ bool weigh_anew(const Setup& s, Run& run) { return weigh_apart(s, run, run.scale
 bool make_ready(const Setup& s, Run& run, bool diagnosed) {
     const double scale = run.scale, value = run.value;
     if (!prepare(s, run, diagnosed)) {
-        at_scale(run, scale);  // that of the weights in place
+        at_scale(run, scale);  // scale of the current weights
         return false;
     }
     if (diagnosed && run.scale != scale) run.change += value - run.value;
     return true;
 }
 
-/// Of a step that failed nothing is left: the smoothing was a user's own, or there was no memory.
+/// Undo a step that failed, because of a user-defined smoothing or a lack of memory.
 HN_COLD bool undone(AtPlay& at) {
     at.run.copy(at.setup, at.before);
     return false;
@@ -87,12 +87,12 @@ i64 observe_row(AtPlay& at, const double* losses, const double* ticket) {
                : -2;
 }
 
-/// lhat of a bandit's round: <p, lhat>, its span, and its largest.
+/// lhat of a bandit's round: <p, lhat>, its span, and its maximum.
 struct Estimated {
     double paid, span, highest;
 };
 
-/// lhat = B + (x - B_i)/p_i e_i, B in scratch, p of the weights before the step.
+/// lhat = B + (x - B_i)/p_i e_i, with B in scratch and p from the weights before the step.
 HN_INLINE Estimated with_baselines(const Setup& s, const Run& run, const double* w, double total, i64 arm,
                                    double probability, double weight, double x) {
     const double lead = (x - run.scratch[arm]) * weight;
@@ -109,7 +109,8 @@ HN_INLINE Estimated with_baselines(const Setup& s, const Run& run, const double*
     return {probability * lead + fold(mean) / total, highest - fold_min(low), highest};
 }
 
-/// One arm has changed, and with baselines the likely ones alike: a pass at each of two scales, on the same losses.
+/// One arm has changed and, with baselines, all likely arms by the same amount: one pass at each of two
+/// scales, with the same losses.
 Status observe_by_series(AtPlay& at, i64 arm, double probability, double weight, double x) {
     const Setup& s = at.setup;
     HN_KNOWN(by_series(s.path));
@@ -121,7 +122,8 @@ Status observe_by_series(AtPlay& at, i64 arm, double probability, double weight,
     const double value = charged(s, run, arm, weight, x), base = run.base, scale = next_scale(s, run);
     const bool half = s.path == Path::half,
                quick = half ? s.gamma == 1.5 : s.path == Path::barrier && s.gamma == 2.0;
-    // At the scale before, where the root says all: begun first, so that neither of the two waits for the other.
+    // At the previous scale, where the root determines everything: started first, so that the two
+    // computations overlap.
     SeriesRoot root{};
     if (quick && scale != was.scale)
         root = half ? Barrier<2>::root_after(s, run, arm, value) : Barrier<1>::root_after(s, run, arm, value);
@@ -135,7 +137,7 @@ Status observe_by_series(AtPlay& at, i64 arm, double probability, double weight,
         if (root.fine) {
             then->base = base;
             then->warm = root.y;
-            then->value = root.value;  // and nothing else of it is read below
+            then->value = root.value;  // other entries are not read below
         } else {
             static_cast<RunNumbers&>(*then) = was;
             double* const own = then->L;
@@ -156,7 +158,7 @@ Status observe_by_series(AtPlay& at, i64 arm, double probability, double weight,
     return Status::fine;
 }
 
-/// The Exponential law: at the scale before the step, p of the arm hit and Phi are enough.
+/// Exponential law: at the previous scale, p of the drawn arm and Phi suffice.
 Status observe_exponential(AtPlay& at, i64 arm, double probability, double weight, double x) {
     const Setup& s = at.setup;
     HN_KNOWN(s.path == Path::called && !s.has_baselines());
@@ -184,7 +186,7 @@ Status observe_arm(AtPlay& at, i64 arm, double probability, double weight, doubl
     if (s.path == Path::called && s.is(Smoothing::exponential) && !reduced)
         return observe_exponential(at, arm, probability, weight, x);
     if (s.path == Path::entropy_one && !reduced) {
-        // Of what was before, two numbers are enough.
+        // Two numbers of the previous state suffice.
         const double w = run.w[arm], L = run.L[arm];
         const Before was{&w - arm, &L - arm, run.total, run.value, run.scale};
         if (!settle_arm(s, run, arm, weight, x, true)) return Status::failed;
@@ -209,7 +211,7 @@ Status observe_on_advice(AtPlay& at, const Heard& heard, i64 action, double weig
     at.before.copy(s, run);
     if (!settle_action(s, run, Advised<i64>{heard.actions, heard.shares}, action, -1, weight, x, true))
         return outcome(at, false);
-    // <p, phi(lhat)> under the weights before, and the span of phi(lhat).
+    // <p, phi(lhat)> with the previous weights, and the span of phi(lhat).
     double paid = 0.0, low = infinity, high = -infinity;
     for (i64 i = 0; i < s.n; ++i) {
         const double share =

@@ -52,7 +52,7 @@ void round_exactly(const double* x, u64* exact, i64 n, i64 m) {
             const bool movable = left > 0 ? exact[i] < slate_whole : exact[i] > 1;
             if (movable && exact[i] < slate_whole && (best < 0 || exact[i] > exact[best])) best = i;
         }
-        // Every item that is left has probability 1: take from one of them.
+        // Every remaining item has probability 1: subtract from one of them.
         for (i64 i = 0; best < 0 && i < n; ++i)
             if (exact[i] > 1) best = i;
         const i64 wanted = i64(exact[best]) + left;

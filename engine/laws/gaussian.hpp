@@ -12,7 +12,7 @@ struct gaussian_law : Rules {
     static void at(const LawOf&, double z, double& cdf, double& ratio) {
         const double x = -z * 0.7071067811865476;  // sqrt(1/2)
         cdf = 0.5 * erfc(x);
-        // f/F without the two exponentials where F is small: they cancel.
+        // f/F without the two exponentials if F is small, because they cancel.
         ratio = x > 0.0 ? 0.7978845608028654 / erfcx(x) : 0.3989422804014327 * exp(-0.5 * z * z) / cdf;
     }
 };

@@ -23,7 +23,7 @@ struct Place {
     double w, dw;
 };
 
-/// What a law on z > 0 with a light tail need not say.
+/// Defaults for laws on z > 0 with a light tail.
 struct Rules {
     /// The gap d beyond which an arm's probability is surely below e^-far, P(Z > d) or, Gaussian, its square root.
     static double reach(const LawOf&) { return infinity; }
@@ -51,7 +51,8 @@ inline double product_of(const double* x, i64 n) {
     return fold_product(product) * rest;
 }
 
-/// G(w) = prod_j F(w + d_j), with r_i = r(w + d_i) written for every arm: by the law's own loop, or arm by arm.
+/// G(w) = prod_j F(w + d_j), with r_i = r(w + d_i) written for every arm: by the loop of the law, or arm by
+/// arm.
 template <class One>
 inline double product_of_law(const LawOf& law, double w, const double* d, i64 n, double* r, double* room) {
     if constexpr (requires { &One::product; }) {

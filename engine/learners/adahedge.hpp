@@ -18,10 +18,10 @@ HN_INLINE AdaHedgeSums& adahedge_sums_of(Run& run) { return *reinterpret_cast<Ad
 /// The losses of the round, signed, in `places` places; 0 beyond n.
 HN_INLINE double* adahedge_losses(Run& run) { return run.memory + adahedge_sums; }
 
-/// Below this the scale is taken as 0: its inverse could overflow.
+/// Smaller scales are taken as 0, because their inverse could overflow.
 inline constexpr double smallest_gap = 1e-300;
 
-/// Rounds in a row: what a round waits for stays in registers from one to the next.
+/// Consecutive rounds: values that the next round waits for stay in registers.
 struct AdaHedgeRounds {
     const Setup& s;
     Run& run;
@@ -35,20 +35,22 @@ struct AdaHedgeRounds {
           scale(at.scale), base(span_of(at.L, setup.n).min), own(at.own), drift(at.drift), level(at.level),
           sums(adahedge_sums_of(at)) {}
 
-    /// Make the weights and face them with the losses of the round.
+    /// Compute the weights, and their expectation of the losses of the round.
     HN_INLINE Met meet(double low) {
         if (scale > 0.0) return meet_row(run.w, run.L, places, base, x, low, inverse);
         return meet_even(low);
     }
 
-    /// The losses are in: the gap, the sums (but for the variance) and the next scale. <p, l> = low + mean.
+    /// After the losses: the gap, the sums (except the variance) and the next scale. <p, l> = low + mean.
     HN_INLINE void move_on(double low, double high, const Met& met, double mean) {
-        // Rounding here is some 1e-16 of the scale a round: nothing beside the gaps that made the scale.
+        // Rounding errors are about 1e-16 of the scale per round, negligible compared with the gaps that make
+        // the scale.
         const double mixed =
             met.kept > 0.5 * met.mass ? -scale * log_ratio(met.kept, met.mass) : far(low, met.mass);
         const double gap = mean - mixed;
         sums.gap += gap > 0.0 ? gap : 0.0;
-        // log p_i/p_i' = (l_i - m)/s at one scale, at most 1/s; a leader that changes at scale 0 has no bound.
+        // log p_i/p_i' = (l_i - m)/s at one scale, at most 1/s; a leader that changes at scale 0 has no
+        // bound.
         if (high > low) {
             if (scale > 0.0) {
                 if (level * scale < 1.0) level = max((high - low - mixed) / scale / (high - low), level);
@@ -66,7 +68,7 @@ struct AdaHedgeRounds {
         drift += gap;
     }
 
-    /// Everything back to its place, and the weights of the next round.
+    /// Store the state of the rounds, and compute the weights of the next round.
     HN_INLINE void finish() {
         adahedge_sums_of(run) = sums;
         run.scale = scale;
@@ -77,7 +79,8 @@ struct AdaHedgeRounds {
         run.total = scale > 0.0 ? weigh_row(run.w, run.L, places, base, inverse) : even();
     }
 
-    /// m less the least for a step that moves most of the mass, or at scale 0: from L itself, nothing underflows.
+    /// m minus the smallest loss, for a step that moves most of the mass or at scale 0: computed from L, so
+    /// that nothing underflows.
     HN_COLD double far(double low, double mass) const {
         const double from = span_of(run.L, s.n).min;
         double lead = infinity, after = 0.0;
@@ -87,7 +90,7 @@ struct AdaHedgeRounds {
         return lead - scale * log(after / mass);
     }
 
-    /// Even weights among the leaders; how many they are.
+    /// Uniform weights over the leaders; returns their number.
     HN_COLD double even() {
         double leaders = 0.0;
         for (i64 i = 0; i < places; ++i) {
@@ -97,7 +100,7 @@ struct AdaHedgeRounds {
         return leaders;
     }
 
-    /// `meet` at scale 0; no share of the mass is kept for sure.
+    /// `meet` at scale 0, where no share of the mass is certain to remain.
     HN_COLD Met meet_even(double low) {
         const double leaders = even();
         double above = 0.0;
@@ -105,12 +108,13 @@ struct AdaHedgeRounds {
         return {leaders, 0.0, above};
     }
 
-    /// log(part/whole), part in (whole/2, whole]: 2 atanh(z), z = (part - whole)/(part + whole), a short series near 1,
-    /// where small steps lead.
+    /// log(part/whole) for part in (whole/2, whole]: 2 atanh(z), z = (part - whole)/(part + whole), a short
+    /// series near 1, which is the case for small steps.
     static HN_INLINE double log_ratio(double part, double whole) {
         if (part < 0.9 * whole) return log(part / whole);
         const double z = (part - whole) / (part + whole), y = z * z, y2 = y * y;
-        // z^2 <= 0.0028: the first term left out is below 1e-19 of the sum. In pairs: the next weights wait for it.
+        // z^2 <= 0.0028: the first omitted term is below 1e-19 of the sum. In pairs, because the next weights
+        // wait for it.
         const double low = (1.0 / 3.0 + 0.2 * y) + y2 * (1.0 / 7.0 + (1.0 / 9.0) * y);
         const double series = low + (y2 * y2) * ((1.0 / 11.0 + (1.0 / 13.0) * y) + (1.0 / 15.0) * y2);
         return 2.0 * (z + z * y * series);
@@ -118,7 +122,7 @@ struct AdaHedgeRounds {
 };
 
 HN_MEMORY(adahedge, adahedge_sums + places())
-/// The weights of the gaps so far: before the first round nothing is seen, and all are alike.
+/// Weights from the gaps so far; in the first round they are uniform.
 inline bool adahedge(const Setup& s, Run& run) {
     AdaHedgeRounds rounds(s, run);
     rounds.scale = rounds.sums.gap > smallest_gap ? rounds.sums.gap * s.parameter[0] : 0.0;
@@ -128,8 +132,8 @@ inline bool adahedge(const Setup& s, Run& run) {
     return run.total > 0.0;
 }
 
-/// Settle a row of losses, which are known to be good; `ticket` is the distribution of a late move, or null for the one
-/// in place.
+/// Settle a row of validated losses; `ticket` is the distribution of a late move, or null for the current
+/// one.
 inline void settle_adahedge(const Setup& s, Run& run, const double* losses, const double* ticket) {
     AdaHedgeRounds rounds(s, run);
     double* x = rounds.x;
@@ -138,7 +142,7 @@ inline void settle_adahedge(const Setup& s, Run& run, const double* losses, cons
     const Met met = rounds.meet(seen.min);
     double mean = met.above / met.mass;
     if (ticket) {
-        // What met the losses is not in place.
+        // The distribution of the move is not the current one.
         mean = 0.0;
         for (i64 i = 0; i < s.n; ++i) mean += ticket[i] * (x[i] - seen.min);
         for (i64 i = 0; i < s.n; ++i) {

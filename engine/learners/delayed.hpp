@@ -11,7 +11,7 @@
 
 namespace hn::HN_ISA {
 
-/// D_t of the move to be drawn.
+/// D_t of the next move.
 inline double missing_so_far(Run& run) {
     const auto [moves, before, with] = DelayedMemory(run.memory);
     takes_in(run);
@@ -40,7 +40,8 @@ inline bool tsallis_shannon(const Setup& s, Run& run) {
     const double theta = s.n > 1 ? sqrt(2.0 * waiting / log(double(s.n))) : 0.0;
     double low = run.L[0];
     for (i64 i = 1; i < s.n; ++i) low = min(run.L[i], low);
-    // From the last c, which was measured from the least loss then. It may be on the right: one step, then the left.
+    // Start from the last c, relative to the smallest loss at that time. It may be right of the root: one
+    // step leads to the left.
     double c = max(scale, run.warm + low);
     run.value = __builtin_nan("");
     for (int step = 0; step < 200; ++step) {

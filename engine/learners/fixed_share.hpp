@@ -17,7 +17,7 @@ inline bool fixed_share(const Setup& s, Run& run) {
     if (takes_in(run)) {
         const double share = s.parameter[0];
         double low = infinity, after = 0.0, total = 0.0;
-        // For a moment the memory holds the step instead of L.
+        // The memory temporarily stores the step instead of L.
         for (i64 i = 0; i < s.n; ++i) {
             seen[i] = run.L[i] - seen[i];
             low = min(seen[i], low);

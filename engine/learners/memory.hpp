@@ -1,4 +1,4 @@
-// Learners with a memory: their weights depend on more than L, so a run keeps numbers of theirs.
+// Learners with a memory: their weights depend on more than L, so a run stores further numbers.
 #pragma once
 
 #include "../log.hpp"
@@ -12,13 +12,14 @@
 
 namespace hn::HN_ISA {
 
-/// Whether a step was settled that the memory has not taken in: once a step, so that evaluating a copy changes nothing.
+/// Return true if a settled step is not yet in the memory. Each step is processed once, so evaluating a copy
+/// changes nothing.
 HN_INLINE bool takes_in(Run& run) {
     const double before = run.taken < 0.0 ? 0.0 : run.taken;
     run.taken = run.settled;
     return run.settled != before;
 }
-/// Whether nothing was ever asked of the memory.
+/// True if the memory has never been used.
 HN_INLINE bool is_new(const Run& run) { return run.taken < 0.0; }
 
 }  // namespace hn::HN_ISA

@@ -11,7 +11,8 @@
 
 namespace hn::HN_ISA {
 
-/// w = 1 for those of least score; if `loyal`, only for those that led before, where any of them is left.
+/// w = 1 for the arms with the smallest score; if `loyal`, only for those that led before, if any of them
+/// still leads.
 template <class Score>
 inline bool lead(const Setup& s, Run& run, bool loyal, Score score) {
     double low = score(0), total = 0.0;
@@ -27,7 +28,7 @@ inline bool lead(const Setup& s, Run& run, bool loyal, Score score) {
     return true;
 }
 
-HN_MEMORY(dropout, 2 * n)  // L seen, the sums heard
+HN_MEMORY(dropout, 2 * n)  // L of the last step, the noisy sums
 inline bool dropout(const Setup& s, Run& run) {
     const SeenAndSums memory(run.memory, s.n);
     double *seen = memory.seen, *heard = memory.sums;
@@ -44,7 +45,7 @@ inline bool dropout(const Setup& s, Run& run) {
 HN_MEMORY(random_walk, n)  // Z
 inline bool random_walk(const Setup& s, Run& run) {
     double* walk = run.memory;
-    // One step before every round, the first one too.
+    // One step of the walk before every round, including the first.
     if (is_new(run) || run.settled != run.taken)
         for (i64 i = 0; i < s.n; ++i) walk[i] += uniform(run.noise) < 0.5 ? 0.5 : -0.5;
     run.taken = run.settled;

@@ -28,7 +28,7 @@ namespace hn::HN_ISA {
 
 inline constexpr double coincide = 1e-12, smallest_slope = 1e-140, largest_slope = 1e140, first_share = 0.1;
 
-/// Below this, or from its inverse on, sums of weights have lost digits: logarithms take over.
+/// Below this, or above its inverse, sums of weights have lost digits, and logarithms are used.
 inline constexpr double weight_floor = 1e-250;
 
 /// Limits of the capped prior mass, relative to the prior and absolute, and of the cap itself: e^(eta_i S_i) <= P/pi_i
@@ -107,7 +107,7 @@ HN_INLINE Mixed mix_with_mass(const RuleBState& b, const double* f, double low, 
         x = mix_by_logs(b, f, p);
         mass = 0.0;
     }
-    // Rounding must not lead out of the columns: a probability stays one.
+    // Clamp rounding errors: a probability is at most one.
     return {max(min(x, high), low), mass};
 }
 HN_INLINE double mix_b(const RuleBState& b, const double* f, double low, double high, double* p) {
@@ -118,10 +118,11 @@ HN_INLINE double mix_b(const RuleBState& b, const double* f, double low, double 
 struct SettledRow {
     const double* f;          // forecasts, NaN if not available
     double x, g;              // the answer that was given, and the slope of the loss there
-    double low, high, scale;  // range of the available forecasts, and size of the numbers they were made of
+    // Range of the available forecasts, and magnitude of the numbers that they are computed from
+    double low, high, scale;
     const double* before;     // sums of |r_i| when the row was answered; null if no row was settled since
     const double* distance = nullptr;  // d_i of the columns from z; null for |z - f_i|
-    double distance_scale = scale;     // size of the forecasts that distances are differences of
+    double distance_scale = scale;  // magnitude of the forecasts whose differences are the distances
 };
 
 HN_INLINE double distance_of(const SettledRow& row, double z, i64 i) {
@@ -237,7 +238,7 @@ HN_APART double update_capped(RuleBState& b, const double* f, double g, double z
     return update_b<true>(b, f, g, z, largest, before);
 }
 
-/// Whether an available column is old, and whether one is not.
+/// Whether any available column is old, and whether any is new.
 struct Ages {
     bool old, fresh;
 };
@@ -248,7 +249,8 @@ HN_COLD Ages ages_of(const RuleBState& b, const double* f) {
     return ages;
 }
 
-/// Settle a row. `spreads` is false for the upper layer, whose columns are available in every row: no newcomer needs Q.
+/// Settle a row. `spreads` is false for the upper layer, whose columns are available in every row, so that no
+/// new column needs Q.
 template <bool spreads = true>
 HN_INLINE void settle_b(RuleBState& b, const SettledRow& row) {
     const double *f = row.f, x = row.x, g = row.g, *distance = row.distance;

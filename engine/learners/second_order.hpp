@@ -12,7 +12,7 @@
 
 namespace hn::HN_ISA {
 
-/// Add the squares (or sizes) of the regrets of the step just settled; returns the sums.
+/// Add the squares (or absolute values) of the regrets of the step just settled; returns the sums.
 inline double* take_in_regrets(const Setup& s, Run& run, bool squared) {
     const auto [seen, sums] = SeenAndSums(run.memory, s.n);
     if (takes_in(run))
@@ -24,7 +24,7 @@ inline double* take_in_regrets(const Setup& s, Run& run, bool squared) {
     return sums;
 }
 
-/// w holds logarithms: make weights of them, the largest 1; all alike where no arm has any.
+/// w contains logarithms: convert them to weights whose maximum is 1; uniform if no arm has a weight.
 inline bool from_logs(const Setup& s, Run& run) {
     double top = -infinity, total = 0.0;
     for (i64 i = 0; i < s.n; ++i) top = max(run.w[i], top);
@@ -37,7 +37,7 @@ inline bool from_logs(const Setup& s, Run& run) {
     return total > 0.0;
 }
 
-/// Gauss and Legendre, twelve nodes on [-1/4, 1/4] and their masses: the rule is symmetric.
+/// Gauss-Legendre rule with twelve nodes on [-1/4, 1/4], which is symmetric, and its weights.
 inline constexpr double evidence_nodes[6] = {0.03130835212786723, 0.09195787474954505, 0.14682948857165437,
                                              0.19247566854857617, 0.2260293140926187,  0.2453901585616798};
 inline constexpr double evidence_masses[6] = {0.06228676145335067,  0.05837313413458865,
@@ -49,7 +49,8 @@ inline constexpr double evidence_masses[6] = {0.06228676145335067,  0.0583731341
 /// With a = R/(2 sqrt V), b = (R-V)/(2 sqrt V): sqrt(pi) e^(a^2) (erf a - erf b)/(2 sqrt V), a^2 - b^2 = R/2 - V/4.
 inline double log_evidence(double R, double V) {
     if (abs(R) <= 2.0 && V <= 1.0) {
-        // The difference of two close erfs would lose digits; the integrand is a polynomial to rounding.
+        // The difference of two close values of erf would lose digits; there the integrand is a polynomial up
+        // to rounding.
         double whole = 0.0;
         for (int k = -6; k < 6; ++k) {
             const int j = k < 0 ? -1 - k : k;
@@ -113,7 +114,7 @@ inline bool ml_poly(const Setup& s, Run& run) {
 //
 // Where the range is not known before, no bound is proved for them here.
 
-/// p of the awake, normalised; even where no awake column has any weight.
+/// p of the available columns, normalized, even if no available column has a weight.
 inline void share_regrets(const RegretState& s, Mixing kind, const double* f, double* p) {
     double top = -infinity, total = 0.0;
     const double B = s.range > 0.0 ? s.range : 1.0;
@@ -148,7 +149,7 @@ inline void share_regrets(const RegretState& s, Mixing kind, const double* f, do
     for (i64 i = 0; i < s.n; ++i) p[i] /= total;
 }
 
-/// A row answered with x: r_i = g (x - f_i) of the awake.
+/// Settle a row answered with x: r_i = g (x - f_i) of the available columns.
 inline void settle_regrets(RegretState& s, Mixing kind, const double* f, double x, double g) {
     double seen = s.range, span = 0.0;
     for (i64 i = 0; i < s.n; ++i)
@@ -167,7 +168,7 @@ inline void settle_regrets(RegretState& s, Mixing kind, const double* f, double 
                 s.weight[i] *= exp(eta * (g * (x - f[i])));
                 total += s.weight[i];
             }
-        // Sleepers keep their share, and everybody gives a little.
+        // Unavailable columns keep their share, and all columns give a small part.
         for (i64 i = 0; i < s.n; ++i) {
             if (f[i] == f[i]) s.weight[i] *= awake / total;
             s.weight[i] = (1.0 - share) * s.weight[i] + share / double(s.n);

@@ -8,7 +8,7 @@
 
 namespace hn::HN_ISA {
 
-/// Take in the loss just settled.
+/// Add the loss just settled.
 HN_INLINE void take_in_arm(const Setup& s, Run& run) {
     if (!takes_in(run)) return;
     const i64 arm = i64(run.arm);
@@ -17,7 +17,7 @@ HN_INLINE void take_in_arm(const Setup& s, Run& run) {
     arms.sum[arm] += run.paid;
 }
 
-/// run.w holds scores: even among those of the least. Returns how many they are.
+/// run.w contains scores: uniform weights over the arms with the smallest score. Returns their number.
 inline double even_among_least(const Setup& s, Run& run) {
     double low = run.w[0], leaders = 0.0;
     for (i64 i = 1; i < s.n; ++i) low = min(run.w[i], low);
@@ -30,7 +30,7 @@ inline double even_among_least(const Setup& s, Run& run) {
     return leaders;
 }
 
-/// Arms that were never played come first; the others by score(mean, N).
+/// Arms that were never played are first; the others are ordered by score(mean, N).
 template <class Score>
 inline double least_of(const Setup& s, Run& run, Score score) {
     const ArmCounts arms(run.memory, s.n);
@@ -61,7 +61,7 @@ inline bool epsilon_greedy(const Setup& s, Run& run) {
     return true;
 }
 
-/// How often the arm that was played least was played.
+/// Number of plays of the arm that was played least.
 HN_INLINE double fewest(const Setup& s, const Run& run) {
     const double* count = ArmCounts(run.memory, s.n).count;
     double few = count[0];
@@ -71,7 +71,7 @@ HN_INLINE double fewest(const Setup& s, const Run& run) {
 
 HN_COUNTER(explore_then_commit, 2 * n)
 inline bool explore_then_commit(const Setup& s, Run& run) {
-    // What comes after the last exploring round does not count: it is for ever.
+    // Losses after the last exploring round are not counted, because the choice is final.
     if (fewest(s, run) < s.parameter[0]) take_in_arm(s, run);
     else takes_in(run);
     if (fewest(s, run) >= s.parameter[0]) {
@@ -112,10 +112,11 @@ inline bool moss(const Setup& s, Run& run) {
 /// x log(x/y), 0 at x = 0.
 HN_INLINE double relative(double x, double y) { return x > 0.0 ? x * log(x / y) : 0.0; }
 
-/// The least q <= m with kl(m, q) <= room: kl falls and is convex in q below m, so Newton from the left never overshoots.
+/// Smallest q <= m with kl(m, q) <= room: kl is decreasing and convex in q below m, so Newton's method from
+/// the left never overshoots.
 inline double least_mean(double m, double room) {
     if (!(m > 0.0)) return 0.0;
-    // From the left: kl(m, q) >= 2 (m - q)^2, and >= m log(m/q) + (1 - m) log(1 - m).
+    // Start from the left: kl(m, q) >= 2 (m - q)^2, and >= m log(m/q) + (1 - m) log(1 - m).
     const double rest = m < 1.0 ? (1.0 - m) * log1p(-m) : 0.0;
     double q = max(m - sqrt(0.5 * room), m * exp((rest - room) / m));
     if (!(q > 0.0)) return 0.0;

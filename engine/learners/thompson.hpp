@@ -32,7 +32,7 @@ inline double draw_gamma(Words& stream, double shape) {
     }
 }
 
-/// The arm of the largest draw.
+/// Arm with the largest draw.
 inline i64 draw_belief(const Setup& s, Run& run) {
     const ArmCounts arms(run.memory, s.n);
     const double *count = arms.count, *sum = arms.sum;
@@ -69,7 +69,7 @@ inline double stirling_error(double n) {
     return (1.0 / 12.0 - (1.0 / 360.0 - (1.0 / 1260.0 - (1.0 / 1680.0 - y / 1188.0) * y) * y) * y) / n;
 }
 
-/// What is believed of one arm: a density of one peak, its height there and its standard deviation.
+/// Posterior of one arm: a density with one peak, its height at the peak, and its standard deviation.
 struct Belief {
     bool beta;
     double won, lost, peak, height, deviation, low, high;
@@ -105,7 +105,7 @@ struct Belief {
     }
     HN_INLINE double density(double y) const { return height * exp(fall(y)); }
 
-    /// How far to one side there is more than e^-42 of the peak.
+    /// Distance on one side within which the density is above e^-42 of its peak.
     double reach(double side) const {
         double step = deviation;
         for (int k = 0; k < 60; ++k, step *= 1.25) {
@@ -117,7 +117,7 @@ struct Belief {
     }
 };
 
-/// The width of the panel that ends at `right`.
+/// Width of the panel that ends at `right`.
 inline double panel_width(const Belief* belief, i64 n, double right, double left) {
     double width = right - left;
     for (i64 i = 0; i < n; ++i) {
@@ -144,7 +144,7 @@ inline bool weigh_beliefs(const Setup& s, Run& run) {
         left = max(belief[i].low, left);
         right = max(belief[i].high, right);
     }
-    // Below `left` some arm is not, so that no other is the largest there.
+    // Below `left` the density of some arm is negligible, so no other arm has the largest draw there.
     while (right > left) {
         const double width = panel_width(belief, n, right, left), from = right - width;
         if (!(from < right)) return false;
@@ -166,7 +166,8 @@ inline bool weigh_beliefs(const Setup& s, Run& run) {
             beyond[i] += mass;
         }
         for (int k = 0; k < m; ++k) {
-            // prod_(j != i) F_j = the product of those before times that of those after: no division.
+            // prod_(j != i) F_j is the product of the factors before i times that of the factors after i,
+            // without division.
             before[0] = panels::weights[k];
             for (i64 i = 0; i < n; ++i) before[i + 1] = before[i] * F[i * m + k];
             double after = 1.0;
@@ -186,7 +187,7 @@ inline bool weigh_beliefs(const Setup& s, Run& run) {
 HN_COUNTER(thompson_beta, 2 * n + 1)
 HN_COUNTER(thompson_gaussian, 2 * n + 1)
 
-/// A loss just settled is taken in; the probabilities are made where they are asked for, by a live player.
+/// Add a loss just settled; probabilities are computed only when a live player needs them.
 inline bool thompson(const Setup& s, Run& run, bool valued) {
     if (takes_in(run)) {
         const i64 arm = i64(run.arm);

@@ -1,4 +1,4 @@
-// The table of evidence of one learner: its arms, the versions of the centers, and what is pending.
+// Table of evidence of one learner: its arms, the versions of the centers, and the pending draws.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace hn {
 
-/// Error probability at which the best arm is watched, and the share of it that the differences have.
+/// Error probability of the statement about the best arm, and the share of it that differences use.
 inline constexpr double watched_alpha = 0.05, watched_share = 0.4;
 
 struct Evidence {
@@ -37,7 +37,7 @@ struct Evidence {
         ++draws;
         evidence().act(arms.data(), i64(arms.size()), centers_of(version_of(draws)), probabilities, i64(arm));
         ++pending;
-        // After the draws numbered by powers of two the centers are renewed from what has been settled.
+        // After draw number 2^k the centers are recomputed from the settled draws.
         if (std::has_single_bit(draws))
             for (const ArmEvidence& found : arms) centers.push_back((0.5 + found.sum) / (1.0 + found.settled));
     }

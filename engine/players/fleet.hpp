@@ -16,13 +16,13 @@ HN_INLINE void fetch(const RowPlan& plan, const double* row) {
     __builtin_prefetch(row + plan.stride - 1, 1);
 }
 
-/// At least n numbers, in fours: a row goes on after its L, and its chunk after its last row.
+/// At least n numbers, rounded up to a multiple of four, because rows are contiguous.
 HN_INLINE void copy_fours(double* to, const double* from, i64 n) {
     for (i64 j = 0; j < n; j += 4) store4(to + j, load4(from + j));
 }
 
-/// Which weights are made again: all, with their sums; all; or, at 0 and above, that of one arm, because it has its loss
-/// and then all are made anew.
+/// Which weights are recomputed: all with their sums; all; or, for 0 and above, the weight of one arm before
+/// its loss, and then all.
 inline constexpr i64 all_and_sums = -2, all_weights = -1;
 
 /// Unpack a row. Numbers of `run` that a row does not store keep their initial values.
@@ -42,7 +42,8 @@ HN_INLINE void unpack_run(const Setup& s, const RowPlan& plan, const double* row
     run.base = state[0];
     run.own = row[plan.own];
     run.stream = stream_at(plan, row);
-    // Own loss and scale change together, so the scale is that of the rounds drawn, or one behind.
+    // The learner's loss and the scale change together, so the scale is that of the drawn rounds, or one
+    // round behind.
     run.round = double(counts.drawn - counts.behind);
     if (!s.schedule.constant()) at_scale(run, next_scale(s, run));
     run.round = double(counts.drawn);
@@ -140,7 +141,7 @@ HN_INLINE bool draw_one(const FleetBatch& b, const Setup& s, Run& run, i64 k) {
     RowCounts counts = counts_at(plan, row);
     if (counts.drawn >= most_rounds) return false;
     unpack_run(s, plan, row, counts, run, all_weights);
-    // What is not behind is at the scale of this round.
+    // Rows that are not marked as behind have the scale of this round.
     const bool kept = plan.compact && !counts.behind;
     const double scale = run.scale, value = run.value;
     if (!kept && !prepare(s, run, plan.diagnosed)) return false;

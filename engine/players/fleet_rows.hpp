@@ -79,10 +79,11 @@ inline RowPlan plan_of(const Setup& s, bool sleeps, bool diagnosed) {
 class RowsCopy;
 
 class Rows {
-    /// Many pages of 2 MiB, so that few learners lie outside of one; memory is taken where learners are born.
-    /// The first chunk starts with room for 64 learners: a store has a fleet per learner, and most of them stay small.
+    /// Many pages of 2 MiB, so that few learners are outside of one; memory is allocated when learners are
+    /// created. The first chunk has space for 64 learners, because a store has a fleet per learner, and most
+    /// fleets stay small.
     struct Chunk {
-        HugeVector<double> numbers;  // reserved, and written when a learner is born
+        HugeVector<double> numbers;  // reserved, and written when a learner is created
         HugeVector<u64> keys;        // likewise
         std::vector<u64> alive;
         i64 living = 0, room = 0;
@@ -200,7 +201,7 @@ public:
         chunk.alive[within(number) / 64] &= ~(u64(1) << (number % 64));
         --chunk.living;
         --alive_;
-        // The last chunk has numbers to give.
+        // The last chunk has unused numbers.
         if (chunk.living == 0 && !copies_.empty())
             for (u64 j = 0; j < u64(size_); j += 64) changes(u64(k) * u64(size_) + j);
         if (chunk.living == 0 && born_ >= u64(k + 1) * u64(size_)) {

@@ -137,7 +137,7 @@ class OpenTable {
 
 public:
     explicit OpenTable(i64 words = 0) : words_(words) { append(); }
-    /// Of a copy both sides must know: see shared().
+    /// Sharing must be recorded in the original and in the copy: see shared().
     OpenTable(const OpenTable&) = default;
     OpenTable(OpenTable&&) = default;
     OpenTable& operator=(OpenTable&&) = default;

@@ -17,8 +17,8 @@ HN_INLINE i64 draw_arm(const Setup& s, Run& run) {
     return i;
 }
 
-/// Of a series: the new L_i, which is not there yet. With baselines all likely arms have moved alike: measured from there,
-/// only arm i has changed much.
+/// For a series: the new L_i, before it is stored. With baselines all likely arms have moved by the same
+/// amount, so that relative to them only arm i has changed.
 HN_INLINE double charged(const Setup& s, Run& run, i64 i, double weight, double loss) {
     if (s.estimator != Estimator::reduced_variance) return fma(loss, weight, run.L[i]);
     double shift;

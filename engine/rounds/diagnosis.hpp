@@ -9,9 +9,9 @@
 
 namespace hn::HN_ISA {
 
-inline constexpr double least_span = 1e-3;  // below it rounding would drown the divergence
+inline constexpr double least_span = 1e-3;  // below it the divergence is lost in rounding
 
-/// log_gamma p - log_gamma q, the Tsallis logarithm; 0 where p is below what weights can hold.
+/// log_gamma p - log_gamma q, the Tsallis logarithm; 0 if p is too small to be represented.
 HN_INLINE double log_gap(double p, double q, double gamma) {
     if (!(p > 1e-290)) return 0.0;
     if (gamma == 1.0) return log(p / q);
@@ -20,13 +20,13 @@ HN_INLINE double log_gap(double p, double q, double gamma) {
     return (pow(p, 1.0 - gamma) - pow(q, 1.0 - gamma)) / (1.0 - gamma);
 }
 
-/// The step just settled, from `before` to `run` (whose value is that of its own scale), evaluated at the scale before
-/// it: `run` itself where that has not changed, else `twin`. Null if it failed.
+/// Evaluate the step just settled, from `before` to `run` (whose value is at its own scale), at the scale
+/// before it: `run` itself if the scale has not changed, else `twin`. Null if it failed.
 inline const Run* at_old_scale(const Setup& s, const Run& run, const Run& before, Run& twin) {
     if (run.scale == before.scale) return &run;
     twin.copy(s, before);
     __builtin_memcpy(twin.L, run.L, std::size_t(s.n) * sizeof(double));
-    // What a learner with a memory reads besides L: the step that was just settled.
+    // Input of a learner with a memory in addition to L: the step that was just settled.
     twin.own = run.own;
     twin.weight = run.weight;
     twin.settled = run.settled;
@@ -35,7 +35,7 @@ inline const Run* at_old_scale(const Setup& s, const Run& run, const Run& before
     return weigh_apart(s, twin, before.scale, true) ? &twin : nullptr;
 }
 
-/// The largest log(p_i/q_i), four arms at a time; negative where a weight is too small for that.
+/// Maximum of log(p_i/q_i), four arms at a time; negative if a weight is too small for it.
 HN_INLINE double widest_log(const double* w, double total, const Run& then, i64 n) {
     f64x4 top{};
     i64x4 lost{};
@@ -49,7 +49,7 @@ HN_INLINE double widest_log(const double* w, double total, const Run& then, i64 
     return max(log(fold_max(top) * (then.total / total)), 0.0);
 }
 
-/// The same of 2 (1/sqrt q_i - 1/sqrt p_i), where no weight is 0.
+/// The same for 2 (1/sqrt q_i - 1/sqrt p_i), if no weight is 0.
 HN_INLINE double widest_root(const double* w, double total, const Run& then, i64 n) {
     f64x4 top{};
     for (i64 i = 0; i < n; i += 4) {
@@ -59,14 +59,15 @@ HN_INLINE double widest_root(const double* w, double total, const Run& then, i64
     return fold_max(top);
 }
 
-/// What was in place before a step: the weights, their total, the losses, the value and the scale.
+/// State before a step: the weights, their total, the losses, the value and the scale.
 struct Before {
     const double *w, *L;
     double total, value, scale;
 };
 HN_INLINE Before as_before(const Run& run) { return {run.w, run.L, run.total, run.value, run.scale}; }
 
-/// The largest divergence of a step over single arms, which is enough for gamma >= 1; `arm` is the one hit, -1 for all.
+/// Largest divergence of a step over single arms, which suffices for gamma >= 1; `arm` is the drawn arm, or
+/// -1 for all.
 inline double divergence(const Setup& s, const Run& run, const Before& was, const Run& then, i64 arm) {
     if (arm < 0 && s.gamma == 1.0) {
         const double widest = widest_log(was.w, was.total, then, s.n);
@@ -81,7 +82,7 @@ inline double divergence(const Setup& s, const Run& run, const Before& was, cons
         if (q > 0.0) {
             worst = max(log_gap(p, q, s.gamma), worst);
         } else if (entropic && s.gamma == 1.0) {
-            // log p_i = (Phi - L_i)/scale, also where p_i is too small for a float.
+            // log p_i = (Phi - L_i)/scale, which also works if p_i underflows.
             worst = max(((run.L[i] - was.L[i]) - (then.value - was.value)) / was.scale, worst);
         } else if (s.weighing != Weighing::smoothing && p > 1e-290) {
             worst = infinity;  // a learner with a memory may drop an arm altogether
@@ -90,13 +91,13 @@ inline double divergence(const Setup& s, const Run& run, const Before& was, cons
     return worst;
 }
 
-/// The sums of the identity after a step: `paid` is <p_ticket, l>, `value` that of before.
+/// Update the sums of the identity after a step: `paid` is <p_ticket, l>, `value` the value before the step.
 HN_INLINE void add_terms(Run& run, double value, const Run& then, double paid) {
     run.drift += paid - (then.value - value);
     if (&then != &run) run.change += then.value - run.value;
 }
 
-/// After a step: `span` is that of l, `arm` the one hit or -1 for all.
+/// After a step: `span` is the range of l, `arm` the drawn arm or -1 for all.
 inline bool diagnose(const Setup& s, Run& run, const Before& was, const Run* then, i64 arm, double paid,
                      double span) {
     if (!then) return false;
@@ -105,9 +106,9 @@ inline bool diagnose(const Setup& s, Run& run, const Before& was, const Run* the
     return true;
 }
 
-/// The same of an arm at play whose weights are a series (smoothings/barrier.hpp), and were passed once: u_i = p_i^(-1/K) is
-/// (L_i - base)/scale + y, so that the Tsallis logarithms of log-barrier and Tsallis 1/2 move by K (u'_i - u_i), most where
-/// the loss is `highest`.
+/// The same for the current weights of a series (smoothings/barrier.hpp) after one pass: u_i = p_i^(-1/K) is
+/// (L_i - base)/scale + y, so the Tsallis logarithms of log-barrier and Tsallis 1/2 change by K (u'_i - u_i),
+/// most where the loss is `highest`.
 HN_INLINE double series_gap(Path path, const RunNumbers& was, const Run& then, double highest) {
     const double moved = (highest - (then.base - was.base)) * was.inverse + (then.warm - was.warm);
     return max(path == Path::half ? 2.0 * moved : moved, 0.0);

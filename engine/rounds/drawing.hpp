@@ -36,8 +36,8 @@ HN_INLINE i64 pick(const double* w, i64 n, double u) {
     return is_drawn(w, n, k) ? k : drawn_instead(w, n, k);
 }
 
-/// The same count for four runs, a lane each: `w` has m places for arms, an even number, of weight 0 from n on. It may end at
-/// m, or at a weight of 0; `weights_drawn` moves it back.
+/// The same count for four runs, one per lane: `w` has an even number m of places for arms, with weight 0
+/// from n on. The result may be m, or an arm of weight 0, which `weights_drawn` corrects.
 HN_INLINE i64x4 pick_lanes(const f64x4* w, i64 m, f64x4 target) {
     f64x4 before{};
     i64x4 k{};
@@ -55,7 +55,8 @@ HN_INLINE i64x4 pick_lanes(const f64x4* w, i64 m, f64x4 target) {
     return k;
 }
 HN_INLINE double& lane_of(f64x4* a, i64 i, int g) { return reinterpret_cast<double*>(a)[4 * i + g]; }
-/// The weights of the arms drawn, one a lane; w[m] is 0. Where one is 0, k becomes the last positive one before it.
+/// Weights of the drawn arms, one per lane; w[m] is 0. If one is 0, k becomes the last arm before it with a
+/// positive weight.
 HN_INLINE f64x4 weights_drawn(f64x4* w, i64x4& k) {
     f64x4 here{lane_of(w, k[0], 0), lane_of(w, k[1], 1), lane_of(w, k[2], 2), lane_of(w, k[3], 3)};
     if (__builtin_expect(bits(i64x4(here > 0.0)) != 15, 0))
@@ -66,7 +67,7 @@ HN_INLINE f64x4 weights_drawn(f64x4* w, i64x4& k) {
     return here;
 }
 
-/// `pick`, the weight of one arm added last: all but one addition can be made before it is known.
+/// `pick` with the weight of one arm added last, so that all other additions can be made before it is known.
 HN_INLINE double sum_around(const double* w, i64 n, i64 last) {
     double base = 0.0;
     for (i64 j = 0; j < n; j += 4) partial_sums(base, except(i64x4(lanes(j) == splat(last)), load4(w + j)));
@@ -84,15 +85,16 @@ HN_INLINE i64 pick_around(const double* w, i64 n, i64 last, double u) {
     return is_drawn(w, n, k) ? k : drawn_instead(w, n, k);
 }
 
-// The tree. Levels lie one after another, each in sixteens, zeros beyond its end; last, the partial sums of the top one.
+// The tree. Levels are stored one after another in groups of sixteen, padded with zeros; the partial sums of
+// the top level are last.
 
-/// Sums of `from`'s m numbers, by sixteens.
+/// Sums of sixteen of the m numbers of `from`.
 HN_INLINE void sum_level(const double* from, i64 m, double* level) {
     i64 k = 0;
     for (; (k + 3) * fan < m; k += 4) store4(level + k, sum16_of_four(from + fan * k));
     for (; k * fan < m; ++k) level[k] = sum16(from + fan * k);
 }
-/// The partial sums of the top level, behind it, from its i-th on; returns the total.
+/// Partial sums of the top level, stored after it, from the i-th on; returns the total.
 HN_INLINE double add_up(double* top, i64 m, i64 i) {
     double* sums = top + in_fans(m);
     i64 j = i & ~i64(3);
@@ -100,7 +102,7 @@ HN_INLINE double add_up(double* top, i64 m, i64 i) {
     for (; j < m; j += 4) store4(sums + j, partial_sums(base, load4(top + j)));
     return base;
 }
-/// All sums above the first level, which is in place; returns the total.
+/// Compute all sums above the first level, which is up to date; returns the total.
 HN_INLINE double grow_on(double* tree, i64 n) {
     i64 m = in_fans(n) / fan;
     double* level = tree;
@@ -128,7 +130,7 @@ HN_INLINE double regrow(const double* w, i64 n, double* tree, i64 i) {
         level += in_fans(m);
     }
 }
-/// Among sixteen: the first whose partial sum exceeds u, and what is left of u before it.
+/// Among sixteen: the first whose partial sum exceeds u, and the rest of u before it.
 HN_INLINE i64 pick_of_fan(const double* w, double& u) {
     const f64x4 target = splat(u);
     double base = 0.0;
@@ -139,7 +141,8 @@ HN_INLINE i64 pick_of_fan(const double* w, double& u) {
         const f64x4 sums = partial_sums(base, load4(w + j));
         const i64x4 below = i64x4(sums <= target);
         k += __builtin_popcount(unsigned(bits(below)));
-        before = max(before, only(below, sums));  // sums ascend: the greatest at most u is the one before k
+        // Sums ascend: the largest one at most u is the one before k
+        before = max(before, only(below, sums));
     }
     if (!is_drawn(w, fan, k)) {
         u = infinity;
@@ -148,7 +151,7 @@ HN_INLINE i64 pick_of_fan(const double* w, double& u) {
     u -= fold_max(before);
     return k;
 }
-/// Among the m sums of the top level, by their partial sums; as `pick_of_fan`.
+/// Select among the m sums of the top level by their partial sums; as `pick_of_fan`.
 HN_INLINE i64 pick_of_crown(const double* top, i64 m, double& u) {
     const double* sums = top + in_fans(m);
     const f64x4 target = splat(u);
@@ -159,7 +162,7 @@ HN_INLINE i64 pick_of_crown(const double* top, i64 m, double& u) {
         u = infinity;
         return drawn_instead(top, m, k);
     }
-    if (k > 0) u = max(u - sums[k - 1], 0.0);  // the sums ascend but for an ulp
+    if (k > 0) u = max(u - sums[k - 1], 0.0);  // the sums ascend up to an ulp
     return k;
 }
 HN_INLINE i64 descend(const double* w, i64 n, const double* tree, double u) {

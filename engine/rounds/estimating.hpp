@@ -30,9 +30,9 @@ HN_COLD double foreign_weight(const Setup& s, Run& run, i64 i, double total) {
         [](Words& stream) { return uniform(stream); }, run.scratch);
 }
 
-/// The weight of action i, drawn with probability mass/total; may move the stream.
+/// Weight of action i, drawn with probability mass/total; may advance the stream.
 HN_INLINE double weight_of(const Setup& s, Run& run, i64 i, double mass, double total) {
-    // Not total / mass: a whole game has 1 / mass long before it has the total.
+    // Not total / mass, because games know 1 / mass long before the total.
     if (s.estimator == Estimator::importance_weighted) return total * (1.0 / mass);
     const double p = mass / total;
     switch (s.estimator) {

@@ -25,7 +25,8 @@ HN_INLINE double price_of(const Price& price, double f, double y) {
     return x > price.cap ? price.cap : x;
 }
 
-/// A slope of the loss without its cap. Which side the target falls on cannot be predicted: no branch.
+/// Slope of the loss without its cap. Computed without a branch, because the side of the target cannot be
+/// predicted.
 HN_INLINE double slope_of(const Price& price, double f, double y) {
     const double over = f > y, under = f < y;
     switch (price.kind) {
@@ -37,7 +38,7 @@ HN_INLINE double slope_of(const Price& price, double f, double y) {
     }
 }
 
-/// x_i = loss(f_i, y), a row at a time, 0 up to a multiple of four; the least and the greatest.
+/// x_i = loss(f_i, y) for a row, 0 up to a multiple of four; the smallest and the largest.
 HN_INLINE Span price_row(const Price& price, const double* f, double y, double* x, i64 n) {
     i64 i = 0;
     if (price.kind <= PointLoss::squared) {
@@ -48,7 +49,7 @@ HN_INLINE Span price_row(const Price& price, const double* f, double y, double* 
             store4(x + i, select(i64x4(cost > cap), cap, cost));
         }
         if (i < n) {
-            // In one piece: whoever reads four at once would wait for a single number to be stored.
+            // Stored as one vector, because a vector load would wait for single stores.
             const auto one = [&](i64 k) HN_WITHIN {
                 const double gap = f[k] - y, cost = squared ? gap * gap : abs(gap);
                 return cost > price.cap ? price.cap : cost;

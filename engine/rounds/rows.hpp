@@ -6,7 +6,8 @@
 
 namespace hn::HN_ISA {
 
-/// What the weights make of a row of losses: sum w, sum w e^(-(l - low)/s), sum w (l - low), low the smallest loss.
+/// Expectations of a row of losses under the weights: sum w, sum w e^(-(l - low)/s), sum w (l - low), where
+/// low is the smallest loss.
 struct Met {
     double mass, kept, above;
 };
@@ -14,7 +15,7 @@ struct Span {
     double min, max;
 };
 
-/// The fours of a block joined in pairs: ((a + b) + (c + d)).
+/// Sum of four vectors of a block in pairs: ((a + b) + (c + d)).
 template <class Each>
 HN_INLINE f64x4 joined(i64 width, Each each) {
     f64x4 x = each(0);
@@ -26,7 +27,8 @@ HN_INLINE f64x4 joined(i64 width, Each each) {
     return width > 8 ? x + each(8) : x;
 }
 
-/// Blocks of sixteen, and a last one of 4 to 16: body(first, width). Of a short row the width is a constant, and no loop.
+/// Blocks of sixteen, and a last one of 4 to 16: body(first, width). For a short row the width is a constant,
+/// without a loop.
 template <class Body>
 HN_INLINE void blocks(i64 padded, Body body) {
     switch (padded) {
@@ -40,7 +42,7 @@ HN_INLINE void blocks(i64 padded, Body body) {
     body(i, padded - i);
 }
 
-/// w_i = e^((base - L_i) inverse); their sum.
+/// w_i = e^((base - L_i) inverse), and their sum.
 inline double weigh_row(double* w, const double* sums, i64 padded, double base, double inverse) {
     double total = 0.0;
     blocks(padded, [&](i64 first, i64 width) HN_WITHIN {
@@ -53,7 +55,7 @@ inline double weigh_row(double* w, const double* sums, i64 padded, double base, 
     return total;
 }
 
-/// `weigh_row`, and what the weights make of the losses x: no exponential waits for another.
+/// `weigh_row`, and expectations of the losses x under the weights, so that exponentials overlap.
 inline Met meet_row(double* w, const double* sums, i64 padded, double base, const double* x, double low,
                     double inverse) {
     Met met{0.0, 0.0, 0.0};
@@ -72,7 +74,7 @@ inline Met meet_row(double* w, const double* sums, i64 padded, double base, cons
     return met;
 }
 
-/// L_i += x_i; the least L_i after it.
+/// L_i += x_i; returns the smallest L_i.
 inline double add_up(double* sums, const double* x, i64 padded) {
     f64x4 best = splat(infinity);
     for (i64 i = 0; i < padded; i += 4) {
@@ -95,7 +97,7 @@ inline double squares(const double* p, const double* x, double base, i64 padded)
     return total;
 }
 
-/// The least and the greatest of any n; look for what is not a number elsewhere.
+/// Minimum and maximum of n numbers; NaN is not detected here.
 inline Span span_of(const double* x, i64 n) {
     Span seen{x[0], x[0]};
     i64 i = 0;

@@ -18,12 +18,12 @@ HN_INLINE double next_scale(const Setup& s, const Run& run) {
         return s.rate * other_actions(s) / (2.0 * a * a);
     }
     const Schedule& q = s.schedule;
-    // A branch, so that nothing waits for the own loss where it does not count.
+    // A branch, so that schedules without the learner's loss do not wait for it.
     if (q.d == 0.0) return q.b == 0.0 ? run.scale : q.c * sqrt(q.a + q.b * (run.round + 1.0));
     return q.c * sqrt(q.a + q.b * (run.round + 1.0) + q.d * run.own);
 }
 
-/// rho of the round to be played: fixed, or a/(K - 1).
+/// rho of the next round: fixed, or a/(K - 1).
 HN_INLINE double next_clip(const Setup& s, const Run& run) {
     return s.kappa > 0.0 ? clip_level(s, run) / other_actions(s) : s.clip;
 }

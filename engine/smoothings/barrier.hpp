@@ -21,7 +21,7 @@
 
 namespace hn::HN_ISA {
 
-/// The logarithm of a product of positive numbers: exponents are added, significands multiplied.
+/// Logarithm of a product of positive numbers: exponents are added, significands multiplied.
 class LogOfProduct {
     f64x4 significands = splat(1.0);
     i64x4 exponents{};
@@ -44,7 +44,7 @@ public:
     }
 };
 
-/// y, and Phi there; not fine where the series did not converge.
+/// y, and Phi at y; returns false if the series did not converge.
 struct SeriesRoot {
     double y, value;
     bool fine;
@@ -54,18 +54,18 @@ template <int K>
 struct Barrier {
     static_assert(K == 1 || K == 2);
     static constexpr bool longer =
-        K == 1;  // its learning rates are large: another term of the series saves passes
+        K == 1;  // with large learning rates, one more term of the series saves passes
     static constexpr double small = longer ? 1e-3 : 2e-4;  // below it e^5 (e^4) is lost in rounding
     static constexpr double least_y =
-        -3.0;  // y falls as losses rise above base; above this it costs u no digits
+        -3.0;  // y decreases if losses rise above base; above this value u loses no digits
 
     template <class V> struct SumsOf {
         V s0, s1, s2, s3, s4;
-    };  // S_K .. S_K+3, and S_K+4 where the series is longer, else S_1 (of `pass` alone)
+    };  // S_K .. S_K+3, and S_K+4 for the longer series, else S_1 (from `pass` only)
     using Sums = SumsOf<double>;
 
     template <class V> static HN_INLINE V power(V r) { return K == 2 ? r * r : r; }
-    /// Newton's step on S^(-1/K), as a series in e: a guess.
+    /// Newton's step on S^(-1/K), as a series in e: a first approximation.
     template <class V> static HN_INLINE V guess(V e) {
         return K == 2 ? e * (0.5 + e * (0.375 - 0.0625 * e)) : e * (1.0 + e);
     }
@@ -74,7 +74,7 @@ struct Barrier {
         return (K == 2 ? sqrt(s) - 1.0 : s - 1.0) * s / slope;
     }
 
-    /// From the sums at y: how far the root is.
+    /// Distance of the root, from the sums at y.
     template <class V> static HN_INLINE V to_root(const SumsOf<V>& sums) {
         const V third = 1.0 / sums.s1, x = ((sums.s0 - 1.0) * (1.0 / K)) * third;
         const V b = (0.5 * (K + 1)) * sums.s2 * third, c = ((K + 1) * (K + 2) / 6.0) * sums.s3 * third;
@@ -85,14 +85,14 @@ struct Barrier {
         }
         return x + (x * x) * (b + x * (2.0 * (b * b) - c));
     }
-    /// The weight at the root from r at y, t = delta r; `at_root`: no probability exceeds 1.
+    /// Weight at the root from r at y, t = delta r; `at_root`: no probability exceeds 1.
     template <class V> static HN_INLINE V turned(V r, V t) {
         const V t2 = t * t, close = r * ((1.0 - t) * (1.0 + t2));
         return power(longer ? close * (1.0 + t2 * t2) : close);
     }
     template <class V> static HN_INLINE V at_root(V r, V t) { return min(turned(r, t), V{} + 1.0); }
 
-    /// r_j, with value in the place of L_i, to whoever takes them, four at a time; returns the sums.
+    /// Pass r_j, with value instead of L_i, to a function, four at a time; returns the sums.
     template <class Take>
     static HN_INLINE Sums pass(const Setup& s, const Run& run, double y, i64 i, double value, Take take) {
         const f64x4 from = splat(run.base), rate = splat(run.inverse), place = splat(y), here = splat(value);
@@ -250,7 +250,7 @@ struct Barrier {
         run.warm = run.moved != 0.0 ? run.placed + run.moved : run.placed;
     }
 
-    /// w and total for L at the scale in place, whatever has changed; false if it failed.
+    /// w and total for L at the current scale, for any change of L; returns false if it failed.
     static HN_APART bool from_anywhere(const Setup& s, Run& run) {
         double low = run.L[0];
         for (i64 j = 1; j < s.n; ++j) low = min(run.L[j], low);
@@ -275,7 +275,7 @@ struct Barrier {
         return false;
     }
 
-    /// Phi(L) at the weights in place.
+    /// Phi(L) from the current weights.
     static inline double value(const Setup& s, const Run& run) {
         f64x4 roots{};
         LogOfProduct product;

@@ -7,17 +7,17 @@
 
 namespace hn::HN_ISA {
 
-/// Whether no probability above 1e-300 is lost; false for NaN.
+/// True if no probability above 1e-300 underflows; false for NaN.
 HN_INLINE bool in_range(double total, i64 n) { return 1e-6 < total && total < 1e6 * double(n); }
 
-/// The total, and the partial sums where they are kept.
+/// The total, and the partial sums if they are stored.
 HN_INLINE void sum_up(const Setup& s, Run& run) {
     if (s.tree()) run.total = grow(run.w, s.n, run.tree);
     else if (s.path == Path::entropy_one) run.total = sum_around(run.w, s.n, i64(run.arm));
     else run.total = sum_of(run.w, s.n);
 }
 
-/// All weights from L at the base in place. One weight a round is made by `exp_soon`: so are all of them there.
+/// All weights from L at the current base, by `exp_soon`, like the single weight of a round.
 HN_INLINE void entropy_fill(const Setup& s, Run& run) {
     const f64x4 base = splat(run.base), rate = splat(run.inverse);
     const i64 m = s.places();
@@ -33,7 +33,7 @@ HN_INLINE void entropy_fill(const Setup& s, Run& run) {
     sum_up(s, run);
 }
 
-/// base moved to min L and, with a prior, top so that the largest weight is 1; then all weights.
+/// Move base to min L and, with a prior, top so that the largest weight is 1; then compute all weights.
 HN_COLD void entropy_anew(const Setup& s, Run& run) {
     double base = run.L[0];
     for (i64 j = 1; j < s.n; ++j) base = min(run.L[j], base);
@@ -46,13 +46,13 @@ HN_COLD void entropy_anew(const Setup& s, Run& run) {
     entropy_fill(s, run);
 }
 
-/// All weights at the scale in place.
+/// All weights at the current scale.
 HN_INLINE void entropy_all(const Setup& s, Run& run) {
     entropy_fill(s, run);
     if (!in_range(run.total, s.n)) entropy_anew(s, run);
 }
 
-/// The weight of arm i from L_i, at the scale in place.
+/// Weight of arm i from L_i, at the current scale.
 HN_INLINE void entropy_one(const Setup& s, Run& run, i64 i) {
     double x = (run.base - run.L[i]) * run.inverse;
     if (s.log_prior) x += s.log_prior[i] - run.top;
@@ -62,7 +62,7 @@ HN_INLINE void entropy_one(const Setup& s, Run& run, i64 i) {
     if (__builtin_expect(!in_range(run.total, s.n), 0)) entropy_anew(s, run);
 }
 
-/// Phi(L) = -scale log sum_i prior_i e^(-L_i/scale) from what is in place.
+/// Phi(L) = -scale log sum_i prior_i e^(-L_i/scale) from the current weights.
 HN_INLINE double entropy_value(const Run& run) { return run.base - run.scale * (log(run.total) + run.top); }
 
 }  // namespace hn::HN_ISA

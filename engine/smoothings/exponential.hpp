@@ -11,9 +11,10 @@
 namespace hn::HN_ISA {
 
 inline constexpr i64 most_nodes = 24;
-inline constexpr double depth = 39.0;  // beyond e^-depth of the whole, an integrand is negligible
+inline constexpr double depth = 39.0;  // beyond e^-depth of the total, an integrand is negligible
 
-/// Where a rule leaves its nodes w and their masses A = G dw, for the Hessian; `used` counts what would have been there.
+/// Output of the nodes w of a rule and their masses A = G dw, for the Hessian; `used` counts them even if
+/// there is no space.
 struct Nodes {
     double *w = nullptr, *mass = nullptr;
     i64 room = 0, used = 0;
@@ -53,13 +54,13 @@ inline double upper_part(const double* y, i64 n, double* p, Nodes& nodes) {
     return mean;
 }
 
-/// p for the Exponential law at gaps d; E max(Z - d). `y` is room for n numbers.
+/// p for the Exponential law at gaps d, and E max(Z - d). `y` has space for n numbers.
 inline double exponential_leaders(const double* d, i64 n, double* p, double* y, Nodes& nodes) {
     for (i64 j = 0; j < n; ++j) y[j] = exp(-d[j]);
     return upper_part(y, n, p, nodes);
 }
 
-/// A sum of fractions a/b, b > 0, as one.
+/// A sum of fractions a/b, b > 0, as one fraction.
 struct Fraction {
     f64x4 above, below;
     HN_INLINE Fraction operator+(const Fraction& other) const {
@@ -67,9 +68,9 @@ struct Fraction {
     }
 };
 
-/// The same on a run, four arms at a time, with `value` in the place of L_i (i = -1: nowhere), which is stored last: wide
-/// loads would wait for it. Unnormalised into w; E max_j (Z_j - d_j) where asked. `fours`: how many arms in fours, known
-/// where this is inlined for few of them.
+/// The same for a run, four arms at a time, with `value` instead of L_i (no arm if i = -1), which is stored
+/// last, because vector loads would wait for it. Unnormalized into w; E max_j (Z_j - d_j) if requested.
+/// `fours`: number of vectors, a constant if this is inlined for few of them.
 HN_INLINE bool exponential_in_fours(const Setup& s, Run& run, i64 i, double value, i64 fours, bool valued,
                                     double& mean) {
     const i64 m = 4 * fours;
@@ -87,7 +88,7 @@ HN_INLINE bool exponential_in_fours(const Setup& s, Run& run, i64 i, double valu
     if (i >= 0) run.L[i] = value;
     const i64 count = s.n >= 2 * most_nodes - 1 ? most_nodes : (s.n + 1) / 2;
     double top = 1.0;
-    if (double(m) > depth) {  // y <= 1: the total of fewer arms is not above it
+    if (double(m) > depth) {  // y <= 1, so the total of fewer arms is not larger
         const double total = fold(mass);
         if (total > depth) top = depth / total;
     }
@@ -102,13 +103,14 @@ HN_INLINE bool exponential_in_fours(const Setup& s, Run& run, i64 i, double valu
         weight[q] = top * rule_w[q] * whole;
         if (valued)
             mean +=
-                rule_w[q] * (1.0 - whole) / rule_x[q];  // the leader has y = 1: 1 - G is no smaller than x
+                rule_w[q] * (1.0 - whole) / rule_x[q];  // the leader has y = 1, so 1 - G >= x
     }
     if (top < 1.0) mean -= log(top);
     f64x4 sum{};
     for (i64 j = 0; j < m; j += 4) {
         const f64x4 y = load4(run.w + j);
-        // Six nodes share a division: the product of all factors 1 - x_q of a rule of 24 is still above 1e-14.
+        // Six nodes share a division, because the product of all factors 1 - x_q of a rule of 24 nodes is
+        // above 1e-14.
         const auto one = [&](i64 q) { return Fraction{splat(weight[q]), 1.0 - y * x[q]}; };
         const auto two = [&](i64 q) { return one(q) + one(q + 1); };
         f64x4 p{};
@@ -135,7 +137,7 @@ inline bool exponential_run(const Setup& s, Run& run, i64 i, double value, bool 
     return exponential_in_fours(s, run, i, value, (s.n + 3) / 4, valued, mean);
 }
 
-/// p of one arm and Phi for L at a scale that is not in place; `y` is room for s.places() numbers.
+/// p of one arm and Phi for L at another scale than the current one; `y` has space for s.places() numbers.
 struct OneArm {
     double p, value;
 };
@@ -165,7 +167,7 @@ inline OneArm exponential_one(const Setup& s, const double* L, double scale, i64
     return {own * p, low - scale * mean};
 }
 
-/// d sorted ascending, with where each was: heap sort, in place.
+/// Sort d in ascending order together with the original positions: heap sort, in place.
 inline void sort_gaps(double* gap, double* order, i64 n) {
     const auto less = [&](i64 a, i64 b) {
         return gap[a] < gap[b] || (gap[a] == gap[b] && order[a] < order[b]);
@@ -210,13 +212,14 @@ inline double laplace_leaders(const double* d, i64 n, double* p, double* room, N
     i64 k = 0;
     const double logn = log(double(n));
     if (n > 1 && gap[1] > depth + logn + 1.0) {
-        // One leader, far ahead: down to `flat` every other F is 1 to the last digit.
+        // One leader with a large gap: down to `flat` every other F is 1 to the last digit.
         const double flat = gap[1] - depth - logn, piece = -0.5 * expm1(-flat);
         sums[0] += piece;
         mean -= piece;
         for (i64 j = 1; j < n; ++j) sums[j] += 0.5 * half[j] * flat;
         if (nodes.room > 0)
-            // In the Hessian the leader meets a far arm: e^-s e^s is constant, any rule is exact.
+            // In the Hessian, for the leader and an arm with a large gap, e^-s e^s is constant, and every
+            // rule is exact.
             for (i64 q = 0; q < most_nodes; ++q) {
                 const double at = flat * tables::gauss_x[most_nodes - 1][q];
                 nodes.add(-at, 0.5 * exp(-at) * flat * tables::gauss_w[most_nodes - 1][q]);
@@ -257,7 +260,8 @@ inline double laplace_leaders(const double* d, i64 n, double* p, double* room, N
         double product = 1.0;
         grow = exp(s);
         for (i64 j = k; j < n; ++j) product *= 1.0 - half[j] * grow;
-        // A far arm's term gains e^s; with one arm behind the product stays flat, so wait for the second.
+        // The term of an arm with a large gap gains e^s; with one arm behind, the product stays flat until
+        // the second.
         deep = product > 0.0 ? double(k) * (s + ln2) - behind - log(product) - s : infinity;
         if (k == n && n == 1) deep += s;
     }

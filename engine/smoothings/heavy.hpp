@@ -17,11 +17,12 @@
 
 namespace hn::HN_ISA {
 
-/// Two levels, the second the midpoints of the first; each A, its logarithmic derivative, D, and the derivative of that.
+/// Two levels, the second with the midpoints of the first; for each A, its logarithmic derivative, D, and the
+/// derivative of D.
 struct HeavyGrid {
     static constexpr double widest = 40.0;  // the largest b
-    static constexpr double ends = 8.0;     // t - b at the last node: D is e^54 and more
-    static constexpr double margin = 1.0;   // b is so far beyond the last gap, or further
+    static constexpr double ends = 8.0;  // t - b at the last node, where D is e^54 or more
+    static constexpr double margin = 1.0;  // smallest distance of b from the last gap
 
     double h, from, turn, more;
     i64 count, shifts, start;
@@ -37,7 +38,7 @@ struct HeavyGrid {
         count = in_fours(i64((from + widest + ends) / h));
         start = i64((from + spread) / h);
     }
-    /// Where log w is `last`, or a little beyond.
+    /// Position where log w is `last`, or slightly beyond.
     double reach(const LawOf& law, double last) const {
         if (law.kind == Smoothing::pareto) return last + (1.0 - 1.0 / law.a) * turn;
         return law.a > 2.0 ? last + more * turn : 0.5 * law.a * last;
@@ -84,7 +85,8 @@ inline void make_heavy_grid(const LawOf& law, i64 n, double* grid) {
 // Even and odd nodes are two rules of twice the step: where they agree, their mean is right to the square of that. Gaps
 // that need more than one halving of the step go to trapezoid.hpp.
 
-/// 1/c with sum_j (c/(1 + c d_j))^a about 1, a Frechet leader's scale; d has places in fours, infinite beyond n.
+/// 1/c with sum_j (c/(1 + c d_j))^a about 1, the scale of a Frechet leader; d has a multiple of four places,
+/// infinite beyond n.
 HN_INLINE double heavy_scale(const LawOf& law, const double* d, i64 n) {
     double reach = 1.0;
     for (int turn = 0; turn < 6; ++turn) {
@@ -105,7 +107,7 @@ HN_INLINE double heavy_scale(const LawOf& law, const double* d, i64 n) {
     return reach;
 }
 
-/// What is called once a round, for one law (Square: its a is 2, and no power is taken).
+/// State of one law for repeated rounds (Square: its a is 2, and no power is computed).
 template <bool Frechet, bool Square>
 struct Heavy {
     const LawOf& law;
@@ -127,7 +129,7 @@ struct Heavy {
             dw = (1.0 + w) * q * rate / ((1.0 + q) * splat(law.a));
         }
     }
-    /// 1/x of one or two by one division; the product is far from overflow.
+    /// 1/x of one or two numbers by one division; the product is far from overflow.
     template <int count> static HN_INLINE void invert(f64x4* x) {
         if constexpr (count == 1) {
             x[0] = 1.0 / x[0];
@@ -137,7 +139,8 @@ struct Heavy {
             x[0] = first;
         }
     }
-    /// `count` arms from j: f/F, without the factor a, into r; their part of G into `whole`, of its logarithm for Frechet.
+    /// For `count` arms from j: f/F, without the factor a, into r; their factors of G into `whole`, of its
+    /// logarithm for Frechet.
     template <int count> HN_INLINE void arms(f64x4 w, i64 j, f64x4& whole) const {
         f64x4 x[count], q[count];
 #pragma GCC unroll 2
@@ -176,7 +179,7 @@ struct Heavy {
             store4(r + 4 * j, tail / ((1.0 + y) * cdf));
         }
     }
-    /// Four nodes into the sums of all arms; a bit a node: whether it matters for any.
+    /// Add four nodes to the sums of all arms; returns one bit per node, set if it matters for any arm.
     HN_INLINE int visit(f64x4 q, f64x4 rate, double* into) const {
         f64x4 w, dw, whole = splat(Frechet ? 0.0 : 1.0);
         nodes(q, rate, w, dw);
@@ -198,7 +201,7 @@ struct Heavy {
     }
 };
 
-/// Weights of a run, unnormalised; false where the grid is not fine or not wide enough.
+/// Weights of a run, unnormalized; returns false if the grid is not fine or not wide enough.
 template <bool Frechet, bool Square>
 bool heavy_run(const Setup& s, Run& run, const LawOf& law) {
     const i64 n = s.n, m = in_fours(n);
@@ -216,7 +219,7 @@ bool heavy_run(const Setup& s, Run& run, const LawOf& law) {
     }
     for (i64 k = 0; k < 4 * n; ++k) sums[k] = 0.0;
     const double scale = Frechet ? heavy_scale(law, d, n) : 1.0, gap = 1.0 + fold_max(far4) / scale;
-    // log gap, rounded up: its exponent is enough.
+    // log gap, rounded up; its exponent suffices.
     const double last = double(i64(__builtin_bit_cast(u64, gap) >> 52) - 1022) * 0.6931471805599453;
     const double b = min(grid.reach(law, last) + HeavyGrid::margin, HeavyGrid::widest);
     const i64 moved = i64(b / grid.h), shift = grid.shifts - moved,
@@ -228,13 +231,13 @@ bool heavy_run(const Setup& s, Run& run, const LawOf& law) {
         return rule.visit(load4(a) * load4(turned), slope, into);
     };
     i64 up = grid.start, down = grid.start - 4;
-    // The outermost node that no longer matters is the end.
+    // The outermost node that does not matter is the end.
     while (up < end && visit(0, up, sums) & 8) up += 4;
     while (down >= 0 && visit(0, down, sums) & 1) down -= 4;
     if (up >= end || down < 0) return false;
     double h = grid.h;
     const double enough =
-        Frechet || n <= 16 ? 1e-6 : 1e-7;  // away from the real line a product of many arms grows
+        Frechet || n <= 16 ? 1e-6 : 1e-7;  // in the complex plane a product of many arms grows
     bool fine = true;
     for (i64 j = 0; j < n; ++j) {
         const double even = sums[4 * j] + sums[4 * j + 2], odd = sums[4 * j + 1] + sums[4 * j + 3],

@@ -19,7 +19,8 @@ inline LawOf law_of(Smoothing kind, const double* parameter) {
     return {kind, parameter[0], parameter[1], kind == Smoothing::gamma ? parameter[2] : 0.0};
 }
 
-/// Fills p with the play at L; the mean is E max_j (Z_j - d_j), but for Frechet and Pareto. second, nodes: for the Hessian.
+/// Write the play at L to p; the mean is E max_j (Z_j - d_j), except for Frechet and Pareto. second, nodes:
+/// for the Hessian.
 inline Led leaders(Smoothing kind, const double* parameter, const double* L, i64 n, double scale, bool second,
                    double* p, Nodes& nodes) {
     const LawOf law = law_of(kind, parameter);
@@ -54,7 +55,7 @@ inline Led leaders(Smoothing kind, const double* parameter, const double* L, i64
     return led;
 }
 
-/// E max_j (Z_j - d_j): `mean` where the quadrature gave it, the closed form less the excess for heavy tails.
+/// E max_j (Z_j - d_j): `mean` from the quadrature, or the closed form minus the excess for heavy tails.
 inline double mean_of_leader(Smoothing kind, const double* parameter, const double* L, i64 n, double scale,
                              double mean) {
     if (kind != Smoothing::frechet && kind != Smoothing::pareto) return mean;

@@ -22,7 +22,7 @@ inline double lowest(const double* L, i64 n) {
     return low;
 }
 
-/// Kahan's sum: 100,000 equal terms would otherwise lose four digits.
+/// Kahan summation, because 100,000 equal terms would otherwise lose four digits.
 inline double careful_sum(const double* x, i64 n) {
     double total = 0.0, lost = 0.0;
     for (i64 k = 0; k < n; ++k) {
@@ -51,7 +51,7 @@ inline PowerLeaders power_leaders(const double* L, i64 n, double scale, double a
         total = 0.0;
         double slope = 0.0, lost = 0.0;
         for (i64 i = 0; i < n; ++i) {
-            // x = (d_i + m)/m0 - 1: log1p keeps the digits where alpha is near 1 and s is huge.
+            // x = (d_i + m)/m0 - 1: log1p is accurate if alpha is near 1 and s is huge.
             const double x = (L[i] - low) / m0 + beyond, inverse = 1.0 / (1.0 + x);
             const double p = alpha == 0.5 ? inverse * inverse : alpha == 0.0 ? inverse : exp(-s * log1p(x));
             w[i] = p;
@@ -101,7 +101,7 @@ struct PowerSeries {
         return run.inverse / (s.parameter[0] * power_of(s));
     }
 
-    /// w_j = u_j^-s, with value in the place of L_i; returns sum w r^k, k = 0 .. 3, r = 1/u.
+    /// w_j = u_j^-s, with value instead of L_i; returns sum w r^k, k = 0 .. 3, r = 1/u.
     static HN_INLINE Sums pass(const Setup& s, Run& run, double rate, double y, i64 i, double value) {
         const f64x4 from = splat(run.base), times = splat(rate), place = splat(y), here = splat(value);
         const f64x4 power = splat(-power_of(s));
@@ -120,7 +120,7 @@ struct PowerSeries {
         return {fold(s0), fold(s1), fold(s2), fold(s3)};
     }
 
-    /// L_i = value at the scale in place, `before` that of the weights there; false if it failed.
+    /// Set L_i = value at the current scale, `before` is that of the weights; returns false if it failed.
     static inline bool after_one(const Setup& s, Run& run, i64 i, double value, double before) {
         const double K = power_of(s), rate = rate_of(s, run);
         const double ratio = before * run.inverse, shrink = 1.0 / ratio;
@@ -135,7 +135,8 @@ struct PowerSeries {
         const double r = 1.0 / u, p = exp(-K * log(u)), unit = ratio == 1.0 ? 1.0 : exp(K * log(shrink));
         const double e = ((run.total - old) * unit - 1.0) + p;
         const double slope = (run.slope_sum - old * old_r) * (unit * shrink) + p * r;
-        // Newton on S^(-1/K), concave: ((1 + e)^(1/K) - 1)(1 + e)/slope, as a series: a guess.
+        // Newton's step on S^(-1/K), concave: ((1 + e)^(1/K) - 1)(1 + e)/slope, as a series: a first
+        // approximation.
         const double k = 1.0 / K;
         y += e * (k + e * k * (0.5 * (k - 1.0) + 1.0)) / slope;
         double low = run.L[0];

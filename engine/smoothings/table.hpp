@@ -7,15 +7,16 @@
 
 namespace hn::HN_ISA {
 
-/// What is needed of a table for every look: no divisions.
+/// Constants of a table for lookups without divisions.
 struct TableLook {
     const LawTable& t;
     const double per_spread = 1.0 / t.spread, per_step = 1.0 / t.step;
 
-    /// log F and log r at z; beyond the table's ends F is 0, or 1 and r is 0.
+    /// log F and log r at z; below the table F is 0, above it F is 1 and r is 0.
     HN_INLINE void at(f64x4 z, f64x4& log_cdf, f64x4& log_ratio) const {
         const f64x4 x = (z - splat(t.centre)) * splat(per_spread), a = abs(x);
-        // log x, or arsinh x: what counts is its distance from a point of the grid, so near 0 it need not be exact to a part.
+        // log x, or arsinh x: only its distance from a grid point counts, so near 0 its relative error does
+        // not matter.
         const f64x4 up = log4(t.one_sided ? max(x, splat(1e-300)) : a + sqrt(1.0 + a * a));
         const f64x4 s = t.one_sided ? up : select(i64x4(x < 0.0), -up, up);
         const f64x4 place = (s - splat(t.first)) * splat(per_step);
@@ -26,13 +27,13 @@ struct TableLook {
         const double* points[4];
 #pragma GCC unroll 4
         for (int k = 0; k < 4; ++k) {
-            const i64 i = inside[k] < last[k] ? i64(inside[k]) : 0;  // false for what is not a number
+            const i64 i = inside[k] < last[k] ? i64(inside[k]) : 0;  // false for NaN
             points[k] = t.points + 4 * i;
             cell[k] = double(i);
         }
         const f64x4 u = inside - cell, v = 1.0 - u, u2 = u * u, v2 = v * v;
         const Turned left((1.0 + 2.0 * u) * v2, u * v2), right(u2 * (3.0 - 2.0 * u), -(u2 * v));
-        // Of a node: the values of log F, its slopes, the values of log r, its slopes, each of both ends.
+        // For a node: values of log F, its slopes, values of log r, its slopes, each at both ends.
         f64x4 parts[4];
 #pragma GCC unroll 4
         for (int k = 0; k < 4; ++k)
@@ -63,7 +64,7 @@ private:
     }
 };
 
-/// Weights at L, unnormalised, with their sum; E max_j (Z_j - d_j).
+/// Weights at L, unnormalized, with their sum; E max_j (Z_j - d_j).
 inline bool table_leaders(const LawTable& t, const double* L, i64 n, double scale, double* p, double& total,
                           double& mean) {
     double* room = workspace(9 * n);

@@ -1,4 +1,6 @@
-// The integrand of FTPL for the laws of laws/, in the variable that each of them has.
+// Integrand of FTPL for the laws of laws/, in the variable of each law. G(w) = prod_j F(w + d_j) and r(w +
+// d_i), r = f/F. The change of variable w(t) is double exponential, so that the integrand in t is smooth and
+// decreases fast at both ends.
 //
 // G(w) = prod_j F(w + d_j) and r(w + d_i), r = f/F. The change of variable w(t) is double exponential, so that the
 // integrand in t is smooth and falls fast at both ends.
@@ -31,7 +33,7 @@ inline Place place(const LawOf& law, double t) {
     }
 }
 
-/// G(w), with r_i = r(w + d_i) written for every arm; d, r and room have places in fours.
+/// G(w), with r_i = r(w + d_i) written for every arm; d, r and room have a multiple of four places.
 inline double product_and_ratios(const LawOf& law, double w, const double* d, i64 n, double* r,
                                  double* room) {
     switch (law.kind) {
@@ -55,7 +57,7 @@ inline constexpr double negligible = 1e-17;  // a term below this part of its ar
 inline constexpr double deepest =
     -640.0;  // below w = e^deep the integrand is a pure power of w; G(w) w is still e^deepest
 
-/// A step that is fine enough for n tied arms; the refinement checks it.
+/// A step that is fine enough for n tied arms; the refinement verifies it.
 inline double first_step(const LawOf& law, i64 n) {
     const double spread = log(double(n)) + 1.0;
     if (law.kind == Smoothing::gaussian) return 0.45 / sqrt(spread);
@@ -64,7 +66,7 @@ inline double first_step(const LawOf& law, i64 n) {
     return 0.36 / (wide > 2.6 ? wide : 2.6);
 }
 
-/// A t at which G is not small: the upper 1/n quantile of the law, or beyond.
+/// A t at which G is not small: the upper 1/n quantile of the law, or a larger one.
 inline double centre(const LawOf& law, i64 n) {
     const double spread = log(double(n)) + 1.0;
     if (law.kind == Smoothing::gaussian) return 0.0;
@@ -72,7 +74,7 @@ inline double centre(const LawOf& law, i64 n) {
     return log(spread > 1.0 ? spread : 1.0);
 }
 
-/// A power z^a, a < 1, beside a small gap is nearly singular.
+/// A power z^a with a < 1 is nearly singular near a small gap.
 inline double agreement(const LawOf& law, bool second) {
     return second || (law.a < 1.0 && law.kind != Smoothing::gaussian) ? close_by : agree;
 }
@@ -97,7 +99,7 @@ inline AtZero order_at_zero(const LawOf& law, const double* d, i64 n, bool secon
 /// (1 - e^-u)/u.
 inline double shrunk(double u) { return u > 1e-8 ? -expm1(-u) / u : 1.0; }
 
-/// r_i -> r_i sum_(j != i) r_j, by sums from both ends: subtracting r_i from the whole would cancel.
+/// r_i -> r_i sum_(j != i) r_j, by sums from both ends, because subtracting r_i from the total would cancel.
 inline void pair_up(double* r, i64 n, double* others) {
     if (n == 1) return;
     double running = 0.0;
@@ -113,7 +115,7 @@ inline void pair_up(double* r, i64 n, double* others) {
     for (i64 i = 0; i < n; ++i) r[i] *= others[i];
 }
 
-/// One integral for all arms, at gaps d >= 0, one of them 0. All arrays have places in fours.
+/// One integral for all arms, at gaps d >= 0, one of which is 0. All arrays have a multiple of four places.
 struct Quadrature {
     LawOf law;
     const double* d;
@@ -138,7 +140,7 @@ struct Quadrature {
                 w = exp(zero.deep);
                 dw = w * (1.0 + e) / power * exp(zero.order * (log_w - zero.deep));
                 if (law.kind == Smoothing::weibull && law.a < 0.05 && !second) {
-                    // At so small a power w^a is not yet small: F = 1 - e^-u, u = w^a, is no pure power.
+                    // For such a small power, w^a is not small: F = 1 - e^-u, u = w^a, is not a pure power.
                     const double u = exp(law.a * log_w), v = exp(law.a * zero.deep);
                     dw *= exp(v - u) * pow(shrunk(u) / shrunk(v), zero.order / law.a - 1.0);
                 }
@@ -166,7 +168,8 @@ struct Quadrature {
         return {w, weight, mean, mattered};
     }
 
-    /// Fills p (unnormalised); `mean` = E max(Z - d). second: refine until the row sums of the Hessian agree too.
+    /// Write p (unnormalized); `mean` = E max(Z - d). second: refine until the row sums of the Hessian agree
+    /// too.
     bool integrate(double* p, Nodes& nodes, double& mean) {
         double h = first_step(law, n);
         const double middle = centre(law, n), enough = agreement(law, second);
@@ -183,7 +186,8 @@ struct Quadrature {
             first = i64(__builtin_floor((-0.5 * gap - 9.5) / h));
             last = i64(__builtin_ceil(11.0 / h));
         }
-        // Up, then down, until a node matters for no arm; the line of the Gaussian has fixed ends.
+        // Add nodes upward, then downward, until a node matters for no arm; the interval of the Gaussian has
+        // fixed ends.
         for (int direction = 0; direction < 2; ++direction) {
             i64 index = direction == 1 ? -1 : line ? first : 0;
             while (true) {
@@ -194,10 +198,12 @@ struct Quadrature {
                     if (nodes.room > 0) nodes.add(v.w, v.weight);
                 }
                 if (!line) {
-                    // The node that no longer matters is the end: a peak may lie between it and the last that did.
+                    // The first node that does not matter is the end, because a peak may be between it and
+                    // the last one that does.
                     first = index < first ? index : first;
                     last = index > last ? index : last;
-                    // w times a density is over later than the density: E max of a Weibull law needs its own reach.
+                    // w times a density ends later than the density, so E max of a Weibull law needs a wider
+                    // interval.
                     if (v.mattered == 0 && !(wide_mean && v.mean > negligible * mean)) break;
                 }
                 if (index > 200000 || index < -200000) return false;
@@ -207,7 +213,7 @@ struct Quadrature {
         for (int halving = 0; halving < 14; ++halving) {
             double worst = 0.0;
             for (i64 i = 0; i < n; ++i)
-                // Infinite rows of the Hessian have no sum to agree on.
+                // Infinite rows of the Hessian have no sum to compare.
                 if (sums[i] * h > 1e-290 && !(zero.infinite && d[i] == 0.0))
                     worst = max(abs(sums[i] - 2.0 * odd[i]) / sums[i], worst);
             if (worst < enough) {
@@ -216,7 +222,7 @@ struct Quadrature {
                 mean *= h;
                 return true;
             }
-            // Halve: all nodes so far become the even ones, the midpoints the odd ones.
+            // Halve the step: all nodes so far become the even ones, the midpoints the odd ones.
             for (i64 i = 0; i < n; ++i) odd[i] = 0.0;
             for (i64 index = first; index < last; ++index) {
                 const Visited v = visit(middle + h * (double(index) + 0.5), true);
