@@ -50,14 +50,14 @@ def test_times_of_frames():
 @pytest.mark.parametrize(
     ("frame", "target", "match"),
     [
-        ({"a": [1.0]}, "y", "must have a column 'y'"),
+        ({"a": [1.0]}, "y", "no column 'y'"),
         ({"y": [1.0]}, "y", "no column of forecasts"),
-        ({}, "y", "must have columns"),
-        ({"a": [1.0, "x"], "y": [1.0, 2.0]}, "y", "row 2, column 'a': a cell must be a number or missing; got 'x'"),
-        ({"a": [1.0, np.inf], "y": [1.0, 2.0]}, "y", "row 2, column 'a': a number must be finite"),
+        ({}, "y", "no columns"),
+        ({"a": [1.0, "x"], "y": [1.0, 2.0]}, "y", "row 2, column 'a': expected a number or a missing value; got 'x'"),
+        ({"a": [1.0, np.inf], "y": [1.0, 2.0]}, "y", "row 2, column 'a': expected a finite number"),
         ({"a": [1.0], "y": ["3"]}, "y", "row 1, column 'y'"),
-        ({"a": [], "y": []}, "y", "header only"),
-        (np.zeros((3, 2)), np.zeros(4), "3 targets"),
+        ({"a": [], "y": []}, "y", "no rows"),
+        (np.zeros((3, 2)), np.zeros(4), "one number per row, 3"),
         (np.zeros(3), "y", "rows and columns"),
     ],
 )
@@ -80,7 +80,7 @@ def test_a_column_has_one_role(columns, says, tmp_path):
     text = "t,a,b,y\n" + "".join(f"{t},{t + 1}.5,{t},{t + 0.25}\n" for t in range(9))
     (tmp_path / "t.csv").write_text(text)
     frame = {name: np.arange(9.0) + k for k, name in enumerate("taby")}
-    with pytest.raises(ValueError, match=f"a column must have one role; got {says}"):
+    with pytest.raises(ValueError, match=f"a column must have only one role; got {says}"):
         hn.combine(frame, "y", **columns)
     options = [x for name, value in columns.items() for x in (f"--{name}", ",".join(value))]
     for file, typed in ((str(tmp_path / "t.csv"), None), ("-", text)):

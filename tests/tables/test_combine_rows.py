@@ -96,7 +96,7 @@ def test_columns_wherever_they_lie(cells, monkeypatch):
 def test_what_is_infinite_is_told_by_row_and_column():
     wide = np.zeros((600, 3))
     wide[511, 1] = -np.inf
-    with pytest.raises(BadTable, match=r"row 512, column '1': a number must be finite; got -inf"):
+    with pytest.raises(BadTable, match=r"row 512, column '1': expected a finite number; got -inf"):
         hn.combine(wide, 2)
     with pytest.raises(BadTable, match="column 'b' must have 3 rows"):
         hn.combine({"a": [1, 2, 3], "b": [1, 2], "y": [1, 2, 3]}, "y")

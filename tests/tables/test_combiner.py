@@ -149,9 +149,9 @@ def test_what_is_refused_changes_nothing():
             hn.Combiner(["a", "b"], prior=prior)
     with pytest.raises(ValueError, match="learner must be"):
         hn.Combiner(2, learner=3)
-    with pytest.raises(ValueError, match="needs the range"):
+    with pytest.raises(ValueError, match="loss_range"):
         hn.Combiner(2, learner="hedge")
-    with pytest.raises(ValueError, match="forecasts are seen by all"):
+    with pytest.raises(ValueError, match="to combine forecasts"):
         hn.Combiner(2, learner="bandit")
     log = hn.Combiner(2, "log")
     log.answer(0, [0.0, 0.5])

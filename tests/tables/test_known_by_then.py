@@ -78,7 +78,7 @@ def test_a_forecast_never_depends_on_a_target_that_was_not_known(row):
         (lambda f: pandas.concat([f, f.iloc[-1:]]), {}, r"row \d+: .*unique within an issue time"),
         (lambda f: f.assign(day=f.made), {}, r"row 1: .*'day'.*later than the issue time"),
         (lambda f: f.assign(day=range(len(f))), {}, "'made' and 'day' must have times of the same kind"),
-        (lambda f: f.assign(made=["", *map(str, f.made[1:])]), {}, "column 'made': a time must be given"),
+        (lambda f: f.assign(made=["", *map(str, f.made[1:])]), {}, "column 'made': a time is required"),
         (
             lambda f: f.assign(y=[f.y[0], f.y[1], 77.0, *f.y[3:]]),
             {},

@@ -78,11 +78,11 @@ def test_rows_that_are_never_settled_cost_nothing():
 @pytest.mark.parametrize(
     ("rows", "match"),
     [
-        ([("1", 1, 2, 0), ("1", 1, 2, 0)], "row 2, column 't': times must differ; '1' was in an earlier row"),
-        ([("2", 1, 2, 0), ("1", 1, 2, 0)], "row 2, column 't': times must ascend; got '1' after 2"),
+        ([("1", 1, 2, 0), ("1", 1, 2, 0)], "row 2, column 't': times must be unique; '1' was in an earlier row"),
+        ([("2", 1, 2, 0), ("1", 1, 2, 0)], "row 2, column 't': times must be increasing; got '1' after 2"),
         ([("1", 1, 2, None), ("1", 1, 2, None)], "row 2.*answered in row 1"),
         ([("1", 1, 2, None), ("1", 1, 3, 0)], "row 2.*other forecasts than in row 1"),
-        ([("1", 1, 2, None), ("1", None, None, 0), ("1", None, None, 0)], "row 3.*times must differ"),
+        ([("1", 1, 2, None), ("1", None, None, 0), ("1", None, None, 0)], "row 3.*times must be unique"),
         ([("x", 1, 2, 0)], "a number or a date"),
         ([("1", None, None, 0)], "row 1: all forecasts are missing"),
     ],
@@ -107,7 +107,7 @@ def test_only_so_many_rows_wait(monkeypatch):
     run.take(Chunk(np.ones((5, 1)), np.full(5, np.nan), list("12345")))
     assert run.pending.given_up == 2
     run.take(Chunk(np.full((1, 1), np.nan), np.array([1.0]), ["4"], first=6))
-    with pytest.raises(BadTable, match="must ascend"):
+    with pytest.raises(BadTable, match="must be increasing"):
         run.take(Chunk(np.full((1, 1), np.nan), np.array([1.0]), ["1"], first=7))
 
 

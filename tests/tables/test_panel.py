@@ -146,13 +146,13 @@ def test_new_series_start_from_the_pool():
          r"row \d+ .series 's0'.*times of a series must be unique; got '2024-01-30.*as in row \d+"),
         (lambda f: f.assign(m0=np.nan, m1=np.nan, m2=np.nan), "row 1.*all forecasts are missing. Remove the row"),
         (lambda f: f.assign(unique_id=[None, *f.unique_id[1:]]), "'unique_id': the name of a series is missing"),
-        (lambda f: f.assign(m0=[np.inf, *f.m0[1:]]), "row 1, column 'm0': a number must be finite"),
+        (lambda f: f.assign(m0=[np.inf, *f.m0[1:]]), "row 1, column 'm0': expected a finite number"),
         (lambda f: f.assign(ds=["x", *map(str, f.ds[1:])]), "a number or a date"),
         (lambda f: f.assign(cutoff=f.ds), "must be later than the issue time"),
         (lambda f: f.assign(ds="2024-02-01", cutoff=f.ds), "must have the same target"),
-        (lambda f: f.iloc[:0], "must have rows"),
+        (lambda f: f.iloc[:0], "no rows"),
         (lambda f: f[["unique_id", "ds", "y"]], "no column of forecasts"),
-        (lambda f: f.drop(columns="y"), "must have a column 'y'"),
+        (lambda f: f.drop(columns="y"), "no column 'y'"),
     ],
 )  # fmt: skip
 def test_what_is_refused(change, match):

@@ -35,18 +35,18 @@ def test_chosen_columns_and_quotes():
 
 
 BAD = {
-    "empty": ("", "it is empty"),
-    "blank lines": ("\n\n", "it is empty"),
-    "header only": ("a,b\n", "header only"),
-    "a word": ("a,b\n1,2\n3,four\n", r"row 2, column 'b': a cell must be a number or empty; got 'four'"),
+    "empty": ("", "is empty"),
+    "blank lines": ("\n\n", "is empty"),
+    "header only": ("a,b\n", "no rows"),
+    "a word": ("a,b\n1,2\n3,four\n", r"row 2, column 'b': expected a number or an empty cell; got 'four'"),
     "a formula": ("a,b\n1,=1+1\n", r"row 1, column 'b'.*'=1\+1'"),
     "underscores": ("a,b\n1,1_000\n", r"row 1, column 'b'.*'1_000'"),
-    "infinite": ("a,b\n1,2\n1,inf\n", r"row 2, column 'b': a number must be finite; got inf"),
-    "ragged": ("a,b\n1,2\n1,2,3\n", "row 2: it must have 2 cells, as the header has; got 3"),
-    "short": ("a,b\n1\n", "row 1: it must have 2 cells"),
-    "cut off in a quote": ('a,b\n1,2\n3,"4', "row 2: a quoted field is not closed: the file was cut off"),
+    "infinite": ("a,b\n1,2\n1,inf\n", r"row 2, column 'b': expected a finite number; got inf"),
+    "ragged": ("a,b\n1,2\n1,2,3\n", "row 2: expected 2 cells.*got 3"),
+    "short": ("a,b\n1\n", "row 1: expected 2 cells"),
+    "cut off in a quote": ('a,b\n1,2\n3,"4', "row 2: a quoted field is not closed"),
     "cut off in the header": ('a,"b', "the header: a quoted field is not closed"),
-    "double names": ("a,b,a\n1,2,3\n", "column names of the text must differ; got 'a' in columns 1 and 3"),
+    "double names": ("a,b,a\n1,2,3\n", "column names of the text must be unique; got 'a' in columns 1 and 3"),
     "NUL": ("a,b\n1,\0\n", "row 1"),
     "text after a quote": ('a,b\n1,"2"x\n', "row 1"),
 }
@@ -60,11 +60,11 @@ def test_bad_tables_are_refused_by_name(name):
 
 
 def test_needed_columns():
-    with pytest.raises(BadTable, match="must have a column 'y'; got 'a', 'b'"):
+    with pytest.raises(BadTable, match=r"no column 'y'.*columns are 'a', 'b'"):
         read("a,b\n1,2\n", Columns(needs=("y",)))
     with pytest.raises(BadTable, match="Is the delimiter ';'"):
         read("a;y\n1;2\n", Columns(needs=("y",)))
-    with pytest.raises(BadTable, match="row 2, column 'b': a value must be given"):
+    with pytest.raises(BadTable, match="row 2, column 'b': a value is required"):
         read("a,b\n1,2\n3,\n", Columns(complete=frozenset("b")))
 
 
@@ -139,9 +139,9 @@ def test_files_that_are_no_table(tmp_path):
         ("b.xlsx", b"PK\x03\x04rest", "spreadsheet"),
         ("c.csv.gz", b"\x1f\x8b0000", "gzip"),
         ("d.csv", b"a,b\n1,\xff\xfe\n", "UTF-8"),
-        ("e.csv", b"a,b\n1,2\n\n1,caf\xe9\n", r"e\.csv, row 2: text must be in UTF-8; got b'caf\\xe9'"),
-        ("e.csv", b"a,caf\xe9\n1,2\n", "the header: text must be in UTF-8"),
-        ("e.parquet", b"PAR1 torn", "whole Parquet file"),
+        ("e.csv", b"a,b\n1,2\n\n1,caf\xe9\n", r"e\.csv, row 2: expected text in UTF-8; got b'caf\\xe9'"),
+        ("e.csv", b"a,caf\xe9\n1,2\n", "the header: expected text in UTF-8"),
+        ("e.parquet", b"PAR1 torn", "not a valid Parquet file"),
     ]:
         (tmp_path / name).write_bytes(content)
         with pytest.raises(BadTable, match=match):
@@ -168,16 +168,16 @@ def test_parquet(tmp_path):
     assert chunk.texts["t"] == ["x", "y", ""]
     chunks = list(open_table(tmp_path / "t.parquet", Columns(texts=("t",))).chunks(rows=2))
     assert [(c.first, len(c)) for c in chunks] == [(1, 2), (3, 1)]
-    with pytest.raises(BadTable, match="row 1, column 't': a column must be numbers; got string"):
+    with pytest.raises(BadTable, match="column 't': expected a numeric column; got string"):
         open_table(tmp_path / "t.parquet", Columns())
-    with pytest.raises(BadTable, match="must have a column 'y'"):
+    with pytest.raises(BadTable, match="no column 'y'"):
         open_table(tmp_path / "t.parquet", Columns(needs=("y",)))
     parquet.write_table(table.slice(0, 0), tmp_path / "none.parquet")
-    with pytest.raises(BadTable, match="header only"):
+    with pytest.raises(BadTable, match="no rows"):
         open_table(tmp_path / "none.parquet", Columns(texts=("t",)))
     infinite = pyarrow.table({"a": [1.0, float("inf")]})
     parquet.write_table(infinite, tmp_path / "inf.parquet")
-    with pytest.raises(BadTable, match="row 2, column 'a': a number must be finite"):
+    with pytest.raises(BadTable, match="row 2, column 'a': expected a finite number"):
         list(open_table(tmp_path / "inf.parquet", Columns()).chunks())
 
 
@@ -217,9 +217,9 @@ def test_times():
     for row, text in enumerate(["2024-05-01", "2024-05-02T10:00", "2024-05-03"]):
         assert clock.tick(text, row + 1)[1]
     for text, match in [
-        ("", "row 4, column 't': a time must be given"),
+        ("", "row 4, column 't': a time is required"),
         ("noon", "a number or a date"),
-        ("17", "times must be of one kind, date; got '17', a number"),
+        ("17", "all times must be of the kind 'date'; got '17', a number"),
         ("2024-06-01T00:00+02:00", "a date with a zone"),
         ("nan", "a number or a date"),
     ]:
@@ -227,9 +227,9 @@ def test_times():
             clock.tick(text, 4)
     value, later = clock.tick("2024-05-02", 5)
     assert not later
-    assert "must ascend" in str(clock.out_of_order("2024-05-02", value, 5))
+    assert "must be increasing" in str(clock.out_of_order("2024-05-02", value, 5))
     value, later = clock.tick("2024-05-03", 6)
-    assert "times must differ" in str(clock.out_of_order("2024-05-03", value, 6))
+    assert "times must be unique" in str(clock.out_of_order("2024-05-03", value, 6))
 
 
 def half_way(folder):
@@ -300,7 +300,7 @@ def test_trace_is_bounded_and_even():
 
 @pytest.mark.parametrize("delimiter", ["||", "", '"', "\n", "\r"])
 def test_the_delimiter_must_be_one_character_and_no_quote(delimiter):
-    with pytest.raises(BadTable, match="one character, and no quote"):
+    with pytest.raises(BadTable, match="delimiter must be one character"):
         CsvTable(io.StringIO("a||b\n"), Columns(), "x", delimiter)
 
 
@@ -365,8 +365,8 @@ def test_standard_input_is_read_as_a_file_is(monkeypatch):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text), encoding="ascii"))
         assert open_table("-", Columns()).names == ["a", "b"]
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a,b\n1,\xff\n"), encoding="latin-1"))
-    with pytest.raises(BadTable, match="not text in UTF-8"):
+    with pytest.raises(BadTable, match="expected text in UTF-8"):
         list(open_table("-", Columns()).chunks(1))
     monkeypatch.setattr(sys, "stdin", None)
-    with pytest.raises(BadTable, match="standard input must be open"):
+    with pytest.raises(BadTable, match="standard input is closed"):
         open_table("-", Columns())

@@ -13,8 +13,8 @@ import hannan as hn
 from hannan.cli.replay import command
 from hannan.mathematics.intervals import clopper_pearson
 from hannan.tables.read.table import BadTable
-from hannan.tables.replay.evaluated import beside
-from hannan.tables.replay.log import Log, NoSupport, Scope, estimates, refuse_uniform
+from hannan.tables.replay.evaluated import comparators
+from hannan.tables.replay.log import Log, NoSupport, Scope, check_uniform, estimates
 from hannan.tables.replay.page import replay_page
 
 MEANS = np.array([0.2, 0.5, 0.8])
@@ -121,19 +121,19 @@ def test_gains_are_gains():
 @pytest.mark.parametrize(
     ("change", "match"),
     [
-        ({"p": None}, "must have drawn its actions uniformly; got .* times '2'"),
-        ({"p": np.full(3000, 1 / 3)}, "propensities must fit the log"),
-        ({"p": np.ones(3000)}, "it had no chance in part of the log"),
-        ({"p": np.zeros(3000)}, r"row 1: a propensity must be in \[1e-100, 1\]; got 0"),
-        ({"p": np.full(3000, 1.5)}, r"a propensity must be in \[1e-100, 1\]; got 1.5"),
-        ({"p": np.full(3000, np.nan)}, "row 1, column 'p': a value must be given"),
-        ({"l": np.full(3000, 2.0)}, "a loss must be in the stated range 0:1; got 2"),
+        ({"p": None}, "uniformly; got .* x '2'"),
+        ({"p": np.full(3000, 1 / 3)}, "propensities do not fit the log"),
+        ({"p": np.ones(3000)}, "could not be drawn in part of the log"),
+        ({"p": np.zeros(3000)}, r"row 1: propensity must be in \[1e-100, 1\]; got 0"),
+        ({"p": np.full(3000, 1.5)}, r"propensity must be in \[1e-100, 1\]; got 1.5"),
+        ({"p": np.full(3000, np.nan)}, "row 1, column 'p': a value is required"),
+        ({"l": np.full(3000, 2.0)}, "loss must be in the stated range 0:1; got 2"),
         ({"l": np.full(3000, np.nan)}, "loss in every row; got 3000 empty rows of 3000, the first at row 1"),
-        ({"actions": ["0", "1", "2", "3"]}, "every action must be in the log; '3' never is"),
+        ({"actions": ["0", "1", "2", "3"]}, "every action must occur in the log.*'3'"),
         ({"actions": ["0", "1"]}, "must be one of the stated actions; got '2'"),
-        ({"learner": "hedge"}, "a log without advice needs bandit"),
+        ({"learner": "hedge"}, "learner must be bandit"),
         ({"learner": "foo"}, "learner must be one of bandit, exp3, or kind:smoothing such as bandit:log-barrier; got"),
-        ({"learner": hn.Bandit(4)}, "a bandit of the log's 3 actions"),
+        ({"learner": hn.Bandit(4)}, "a bandit with the 3 actions"),
         ({"learner": hn.Experts(3)}, "learner must be Bandit"),
         ({"runs": 0}, "runs"),
         ({"level": 1.0}, "level"),
@@ -154,7 +154,7 @@ def test_overlap_is_refused_where_an_action_had_no_chance():
     context = rng.integers(2, size=4000)
     a = np.where(context == 1, 0, rng.integers(2, size=4000))
     p = np.where(context == 1, 1.0, 0.5)
-    with pytest.raises(NoSupport, match=r"'1'.*no chance in part of the log"):
+    with pytest.raises(NoSupport, match=r"'1'.*could not be drawn in part of the log"):
         hn.replay({"a": a, "l": np.zeros(4000), "p": p}, "a", "l", "p")
 
 
@@ -172,9 +172,9 @@ def test_the_uniformity_test_keeps_its_level():
     """Uniform counts are refused with a chance of 1e-6: not once in 200."""
     rng = np.random.default_rng(1)
     for _ in range(200):
-        refuse_uniform(rng.multinomial(5000, np.full(10, 0.1)).astype(float), [str(i) for i in range(10)])
-    with pytest.raises(NoSupport, match="5 rows for each action"):
-        refuse_uniform(np.ones(10), [str(i) for i in range(10)])
+        check_uniform(rng.multinomial(5000, np.full(10, 0.1)).astype(float), [str(i) for i in range(10)])
+    with pytest.raises(NoSupport, match="about 5 per action"):
+        check_uniform(np.ones(10), [str(i) for i in range(10)])
 
 
 def test_few_accepted_rows_have_no_interval():
@@ -184,7 +184,7 @@ def test_few_accepted_rows_have_no_interval():
 
 def test_empty_labels_are_refused():
     log = Log()
-    with pytest.raises(BadTable, match="row 2: the action must be given"):
+    with pytest.raises(BadTable, match="row 2: the action is required"):
         log.add(["a", ""], np.zeros(2), None, [], 1)
 
 
@@ -220,9 +220,9 @@ def test_command_refuses_and_leaves_nothing(tmp_path):
     out = ["--out", str(tmp_path / "out")]
     for options, match in [
         (["--action", "a", "--loss", "l"], "uniformly"),
-        (["--action", "b", "--loss", "l"], "must have a column 'b'"),
+        (["--action", "b", "--loss", "l"], "no column 'b'"),
         (["--action", "a", "--loss", "l", "--propensity", "p", "--range", "x"], "LOW:HIGH"),
-        (["--action", "a", "--loss", "l", "--propensity", "p", "--context-advice", "e"], "must have a column 'e'"),
+        (["--action", "a", "--loss", "l", "--propensity", "p", "--context-advice", "e"], "no column 'e'"),
     ]:
         result = CliRunner().invoke(command, [file, *options, *out])
         assert match in str(result.exception)
@@ -241,7 +241,7 @@ def test_command_refuses_and_leaves_nothing(tmp_path):
 def test_a_column_of_a_log_has_one_role(columns, says, tmp_path):
     action, loss, propensity, advice = columns
     frame = {name: np.ones(9) for name in "alpe"}
-    with pytest.raises(ValueError, match=f"a column must have one role; got {says}"):
+    with pytest.raises(ValueError, match=f"a column must have only one role; got {says}"):
         hn.replay(frame, action, loss, propensity, advice)
     (tmp_path / "log.csv").write_text("a,l,p,e\n1,1,1,1\n")
     options = ["--action", action, "--loss", loss, "--propensity", propensity]
@@ -254,7 +254,7 @@ def test_a_column_of_a_log_has_one_role(columns, says, tmp_path):
 def test_numbers_too_small_or_too_large_for_an_estimate_are_refused():
     frame = {"a": np.arange(60) % 2, "l": np.full(60, 0.5), "p": np.full(60, 0.5)}
     frame["p"][7] = 1e-320
-    with pytest.raises(ValueError, match=r"row 8: a propensity must be in \[1e-100, 1\]; got 9.99989e-321"):
+    with pytest.raises(ValueError, match=r"row 8: propensity must be in \[1e-100, 1\]; got 9.99989e-321"):
         hn.replay(frame, "a", "l", "p")
     frame["p"][7], frame["l"] = 0.5, np.linspace(0.0, 1e200, 60)
     with pytest.raises(ValueError, match="must have finite squares; theirs overflow"):
@@ -299,7 +299,7 @@ def test_the_best_of_eighty_is_no_lucky_one():
         data, log = rare(seed), Log()
         log.add([str(a) for a in data["a"]], data["l"], None, [], 1)
         log.check()
-        _, single = beside(log, Scope(len(log), (0.0, 1.0), 80.0, 0.95))
+        _, single = comparators(log, Scope(len(log), (0.0, 1.0), 80.0, 0.95))
         whole += all(one.interval[0] <= 0.005 <= one.interval[1] for one in single)
         each = [clopper_pearson(round(one.value * n), int(n), 0.975) for one, n in zip(single, log.counts, strict=True)]
         alone += all(low <= 0.005 <= high for low, high in each)
@@ -317,8 +317,8 @@ def test_a_fixed_policy_is_said_to_learn_nothing():
     assert (learner["accepted"] > 30, policy["accepted"]) == (True, None)
     table, settles = replay_page(told).sections[1].blocks[:2]
     assert {row[5] for row in table.rows if row[0].text == "mostly 2"} == {None}
-    assert table.caption.endswith("it learns nothing, so no rows are accepted for it.")
-    assert settles.picture.alt.endswith("Policies of your own are not drawn: they are fixed, and learn nothing.")
+    assert table.caption.endswith("A user-defined policy does not learn, so it has no accepted rows.")
+    assert settles.picture.alt.endswith("User-defined policies are not drawn, because they do not learn.")
 
 
 @pytest.mark.parametrize("uniform", [True, False])
@@ -352,15 +352,15 @@ def test_a_policy_of_ones_own_has_a_known_value(uniform):
 @pytest.mark.parametrize(
     ("policies", "match"),
     [
-        ({"mine": {"0": "x", "1": "y", "2": "y"}}, "a column of its own for each action"),
-        ({"mine": {"0": "x", "1": "y"}}, r"row 1: the probabilities of policy 'mine' must be in \[0, 1\] and sum to 1"),
-        ({"mine": ["x", "y"]}, "a policy must be {action: column"),
-        ({"mine": {"0": "l", "1": "y"}}, "a column must have one role; got 'l' as the loss and as a probability"),
+        ({"mine": {"0": "x", "1": "y", "2": "y"}}, "a different column for each action"),
+        ({"mine": {"0": "x", "1": "y"}}, r"row 1: probabilities of policy 'mine' must be in \[0, 1\] and sum to 1"),
+        ({"mine": ["x", "y"]}, "'mine' must be {action: column"),
+        ({"mine": {"0": "l", "1": "y"}}, "a column must have only one role; got 'l' as the loss and as a probability"),
         (
             {"mine": {"0": "half", "9": "other"}},
-            "a log must have every action that policy 'mine' plays; '9' is not there",
+            "policy 'mine' plays an action that is not in the log.*'9'",
         ),
-        ({"mine": {"0": "none", "1": "y"}}, "must have a column 'none'"),
+        ({"mine": {"0": "none", "1": "y"}}, "no column 'none'"),
     ],
 )
 def test_policies_that_are_none_are_refused(policies, match):

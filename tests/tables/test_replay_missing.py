@@ -98,7 +98,7 @@ def test_errors_name_rows_of_the_table():
     losses = np.full(60, 0.5)
     losses[[0, 4, 5]], losses[9] = np.nan, 3.0
     frame = {"a": np.arange(60) % 2, "l": losses}
-    with pytest.raises(BadTable, match=r"row 10: a loss must be in the stated range 0:1; got 3"):
+    with pytest.raises(BadTable, match=r"row 10: loss must be in the stated range 0:1; got 3"):
         hn.replay(frame, "a", "l", missing="drop")
     told = Missing("drop")
     told.filled(losses[:5], 1)
@@ -115,7 +115,7 @@ def test_an_invalid_meaning_is_rejected(missing):
 def test_an_action_without_any_loss_is_rejected():
     """If all losses of an action are empty, leaving these rows out would leave the action out."""
     log = {"a": np.arange(200) % 2, "l": np.where(np.arange(200) % 2, np.nan, 0.5), "p": np.full(200, 0.5)}
-    with pytest.raises(NoSupport, match="'1' never is"):
+    with pytest.raises(NoSupport, match="action '1'"):
         hn.replay(log, "a", "l", "p", missing="drop")
     assert hn.replay(log, "a", "l", "p", missing=1).best_action.name == "0"
 
@@ -196,11 +196,11 @@ def test_the_verified_floor_is_in_the_interval():
 @pytest.mark.parametrize(
     ("change", "match"),
     [
-        (0.6, r"row 1, column 's': .* at most the propensity of the row; got 0.6"),
+        (0.6, r"row 1, column 's': .* at most the propensity .* got 0.6"),
         (-0.1, r"row 1, column 's': .* got -0.1"),
         (0.4, r"must be at most 1/3, because the log has 3 actions; got 0.4"),
         (np.nan, r"got 90 empty rows of 90"),
-        (1e-200, r"must be at least 1e-100; got 1e-200"),
+        (1e-200, r"must be at least 1e-100.*got 1e-200"),
     ],
 )
 def test_an_invalid_smallest_probability_is_rejected(change, match):
@@ -211,7 +211,7 @@ def test_an_invalid_smallest_probability_is_rejected(change, match):
 
 def test_smallest_probability_needs_propensities():
     log = {"a": np.arange(90) % 3, "l": np.full(90, 0.5), "s": np.full(90, 1 / 3)}
-    with pytest.raises(BadTable, match=r"smallest needs propensity.*'s'"):
+    with pytest.raises(BadTable, match=r"propensity is required with smallest.*'s'"):
         hn.replay(log, "a", "l", smallest="s")
     with pytest.raises(BadTable, match="one role; got 'p' as the propensity and as the smallest probability"):
         hn.replay(log | {"p": log["s"]}, "a", "l", "p", smallest="p")

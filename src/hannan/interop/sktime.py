@@ -1,4 +1,4 @@
-"""sktime: forecasters as columns of an `hn.Combiner`, in one forecaster."""
+"""Forecaster for sktime that combines forecasters by an `hn.Combiner`."""
 
 from __future__ import annotations
 
@@ -18,27 +18,38 @@ from hannan import validation
 from hannan.tables.combine.combiner import Combiner
 from hannan.validation import Array
 
-#: The share of the training rows that may teach weights, at the most; the forecasters need the others.
+#: At most one training row in this number of rows is used to learn weights.
 SHARE = 3
 
 
 class CombinedForecaster(_HeterogenousEnsembleForecaster):  # type: ignore[misc]
-    """sum_i p_i f_i of forecasters, p learnt by an `hn.Combiner` from their forecasts of the next value.
+    """Forecaster that combines forecasters with weights learned by an `hn.Combiner`.
 
-    `fit` lets the last `warm_up` rows teach the weights (at most a third of all): the forecasters are fitted to the
-    rows before, forecast the next, are updated with it, and so on; then all are fitted to everything. `update` does
-    the same with each new row: it is forecast before it is learnt from. With `update_params=False` nothing is learnt.
-    A forecaster that says NaN sleeps. `learner` and `loss` are those of `hn.Combiner`, and `combiner_` is one, with its
-    promises; the weights of one step ahead are used at every horizon. Intervals are not forecast.
+    `fit` learns the weights from the last `warm_up` rows, at most a third of all rows: the forecasters are fitted to
+    the earlier rows, forecast the next row, are updated with it, and so on. Then all forecasters are fitted to all
+    rows. `update` does the same with each new row; with `update_params=False` nothing is learned. A forecast of NaN
+    counts as missing. The weights for one step ahead are used for every horizon. Intervals are not supported.
 
     Parameters
     ----------
-    forecasters : list of (name, forecaster), or of forecasters
+    forecasters : list of (name, forecaster), or list of forecasters
+        Forecasters to combine.
     loss : str, default "squared"
-    learner : str or learner, default None: two layers
+        Loss of `hn.Combiner`.
+    learner : str or learner, optional
+        Learner of `hn.Combiner`. Default: two layers.
     warm_up : int, default 12
-    n_jobs : int, default None; for `fit`, as in sktime's ensembles
+        Number of training rows from which weights are learned.
+    n_jobs : int, optional
+        Number of processes of `fit`, as in sktime's ensembles.
 
+    Attributes
+    ----------
+    combiner_ : Combiner
+        Combiner with the weights and their guarantees.
+
+    Examples
+    --------
     >>> import pandas
     >>> from sktime.forecasting.naive import NaiveForecaster
     >>> from hannan.interop.sktime import CombinedForecaster
@@ -71,7 +82,7 @@ class CombinedForecaster(_HeterogenousEnsembleForecaster):  # type: ignore[misc]
 
     @property
     def weights_(self) -> Array:
-        """The weight of each forecaster in the next forecast."""
+        """Weight of each forecaster in the next forecast."""
         self.check_is_fitted()
         return self.combiner_.weights()
 
@@ -85,7 +96,7 @@ class CombinedForecaster(_HeterogenousEnsembleForecaster):  # type: ignore[misc]
             self._scouts = self._get_forecaster_list()
             self._learn(y.iloc[-rows:], X)
         self._fit_forecasters(None, y, X, fh)
-        # Who must know the horizon beforehand forecasts the next value by a copy of its own.
+        # A forecaster that must know its horizon in `fit` forecasts the next value by a separate copy.
         self._scouts = [
             one.clone().fit(y, X, [1]) if one.get_tag("requires-fh-in-fit") else one
             for one in self._get_forecaster_list()
@@ -104,7 +115,7 @@ class CombinedForecaster(_HeterogenousEnsembleForecaster):  # type: ignore[misc]
         return self
 
     def _learn(self, y: Any, X: Any) -> None:
-        """Row by row: forecast, weigh, and only then learn. Rows at or before the cutoff teach no weight twice."""
+        """Forecast, weigh and learn row by row; rows up to the cutoff change no weights."""
         first = int((y.index <= self._scouts[0].cutoff[0]).sum())
         for t in range(first, len(y)):
             row = y.iloc[[t]]
@@ -113,23 +124,23 @@ class CombinedForecaster(_HeterogenousEnsembleForecaster):  # type: ignore[misc]
             if not all(math.isnan(f) for f in forecasts):
                 self.combiner_.answer("now", forecasts)
                 self.combiner_.settle("now", float(row.iloc[0]))
-            # Rows that were known may come with other values: the forecasters see them with the first new one.
-            self._hear(y.iloc[: t + 1] if t == first else row, X)
+            # Known rows may have new values: pass them to the forecasters with the first new row.
+            self._update_scouts(y.iloc[: t + 1] if t == first else row, X)
         if first == len(y):
-            self._hear(y, X)
+            self._update_scouts(y, X)
 
-    def _hear(self, rows: Any, X: Any) -> None:
+    def _update_scouts(self, rows: Any, X: Any) -> None:
         for scout in self._scouts:
             scout.update(rows, None if X is None else X.loc[rows.index], update_params=True)
 
     def _predict(self, fh: Any, X: Any) -> Any:
         table = pandas.concat(self._predict_forecasters(fh, X), axis=1)
-        told = [self.combiner_.forecast(row) for row in table.to_numpy(dtype="float64")]
-        return pandas.Series([math.nan if f is None else f for f in told], table.index, name=self._name)
+        values = [self.combiner_.forecast(row) for row in table.to_numpy(dtype="float64")]
+        return pandas.Series([math.nan if f is None else f for f in values], table.index, name=self._name)
 
     @classmethod
     def get_test_params(cls, parameter_set: str = "default") -> Any:
-        """What sktime's own checks build."""
+        """Return parameters for the checks of sktime."""
         from sklearn.linear_model import LinearRegression
         from sktime.forecasting.compose import make_reduction
         from sktime.forecasting.naive import NaiveForecaster
@@ -144,11 +155,11 @@ class CombinedForecaster(_HeterogenousEnsembleForecaster):  # type: ignore[misc]
 
 
 def _next(scout: Any, index: Any, X: Any) -> float:
-    """The forecast of the row at `index`; NaN where a scout that knows one horizon is asked for another."""
+    """Return the forecast of the row at `index`; NaN if a scout with a fixed horizon is asked for another horizon."""
     at = ForecastingHorizon(index, is_relative=False)
     if scout.get_tag("requires-fh-in-fit"):
         if at.to_relative(scout.cutoff)[0] != 1:
             return math.nan
         at = ForecastingHorizon([1])
-    told = float(scout.predict(fh=at, X=X).iloc[0])
-    return told if math.isfinite(told) else math.nan
+    value = float(scout.predict(fh=at, X=X).iloc[0])
+    return value if math.isfinite(value) else math.nan

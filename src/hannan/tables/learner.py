@@ -1,4 +1,4 @@
-"""The learner that a table asks for: of forecasts, or of decisions. Names are those of `learners.names`."""
+"""Learners for tables, by name or as objects: of forecasts or of decisions. Names are those of `learners.names`."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from hannan.learners.experts import Experts
 
 
 def for_forecasts(learner: Any, n: int, loss: Any, loss_range: tuple[float, float] | None, rounds: int | None) -> Any:
-    """Who makes the weights of `combine`: two layers, a rule or a learner by name, a learner, or an object of your own.
+    """Return the learner of `combine`: a rule or learner by name, a learner, or a user-defined object.
 
-    A capped loss is not convex, and slopes teach nothing sure of it: there the default is AdaHedge.
+    The default is AdaHedge if losses are capped, because a capped loss is not convex.
     """
     if loss_range is None and loss.cap < float("inf"):
         loss_range = (0.0, loss.cap)
@@ -26,9 +26,9 @@ def for_forecasts(learner: Any, n: int, loss: Any, loss_range: tuple[float, floa
         return learner
     if hasattr(learner, "start") and hasattr(learner, "loss_range"):
         if not isinstance(learner, (Experts, AdaHedge)) and not getattr(learner, "_sees_all", False):
-            raise ValueError(f"forecasts are seen by all: the learner must be of experts; got {learner!r}")
+            raise ValueError(f"learner must observe all losses, like Experts, to combine forecasts; got {learner!r}")
         if loss_range is not None and learner.loss_range != loss_range:
-            raise ValueError(f"the learner must have the stated loss_range {loss_range}; got {learner!r}")
+            raise ValueError(f"learner must have loss_range={loss_range}; got {learner!r}")
         return learner
     if not isinstance(learner, str):
         if callable(getattr(learner, "weights", None)) and callable(getattr(learner, "settle", None)):
@@ -43,11 +43,12 @@ def for_forecasts(learner: Any, n: int, loss: Any, loss_range: tuple[float, floa
     kind = names.parse(learner, names.offered("adahedge", "experts", more=tuple(names.FORECASTS))).kind
     if kind not in ("experts", "adahedge"):
         raise ValueError(
-            f"forecasts are seen by all: the learner must be {', '.join(names.FORECASTS)}, adahedge or experts; "
-            f"got {learner!r}"
+            f"learner must be {', '.join(names.FORECASTS)}, adahedge or experts to combine forecasts; got {learner!r}"
         )
     if loss_range is None and kind != "adahedge":
-        raise ValueError(f"{learner} needs the range of the losses, --range LOW:HIGH or loss_range; adahedge does not")
+        raise ValueError(
+            f"loss_range (--range LOW:HIGH) is required for learner {learner!r}; adahedge does not need it"
+        )
     return names.learner(learner, n, numbers=names.Numbers(rounds), **units)
 
 
@@ -62,14 +63,14 @@ def _range(pair: Any) -> tuple[float, float]:
 def for_decisions(
     learner: Any, actions: int, experts: int, loss_range: tuple[float, float], gains: bool, rounds: int
 ) -> list[Bandit | ExpertBandit]:
-    """The learners of `replay`, one or several: bandits, or with advice bandits with experts."""
+    """Return the learners of `replay`: bandits, or bandits with expert advice if there is advice."""
     asked = learner if isinstance(learner, (list, tuple)) else [learner]
     validation.once((one for one in asked if isinstance(one, str)), "learners")
     return [_decider(one, actions, experts, _range(loss_range), gains, rounds) for one in (asked or [None])]
 
 
 def called(learner: Any) -> list[str]:
-    """What to call the learners that were asked for; nothing unless all were asked for by name."""
+    """Return the names of the learners; an empty list unless all learners were given by name."""
     asked = learner if isinstance(learner, (list, tuple)) else [learner]
     return list(asked) if asked and all(isinstance(one, str) for one in asked) else []
 
@@ -83,8 +84,8 @@ def _decider(
         right = n == actions and (not isinstance(learner, ExpertBandit) or learner.experts == experts)
         if not (isinstance(learner, ExpertBandit if experts else Bandit) and right):
             raise ValueError(
-                f"the learner must be {'an' if experts else 'a'} {word} of the log's {actions} actions"
-                f"{f' and {experts} experts' if experts else ''}; got {learner!r}"
+                f"learner must be {'an' if experts else 'a'} {word} with the {actions} actions"
+                f"{f' and {experts} experts' if experts else ''} of the log; got {learner!r}"
             )
         return learner
     if learner is not None and not isinstance(learner, str):
@@ -92,8 +93,8 @@ def _decider(
     name = learner or word
     if names.parse(name, names.offered(word)).kind != word:
         raise ValueError(
-            f"a log {'with' if experts else 'without'} advice needs {word}, or with a smoothing as {word}:entropy; "
-            f"got {learner!r}"
+            f"learner must be {word}, or {word} with a smoothing such as {word}:entropy, for a log "
+            f"{'with' if experts else 'without'} advice; got {learner!r}"
         )
     built: Bandit | ExpertBandit = names.learner(
         name, experts or actions, actions=actions, numbers=names.Numbers(rounds), loss_range=loss_range, gains=gains
@@ -102,7 +103,7 @@ def _decider(
 
 
 def parse_range(text: str) -> tuple[float, float]:
-    """LOW:HIGH.
+    """Return the two numbers of LOW:HIGH.
 
     >>> parse_range("0:2.5")
     (0.0, 2.5)
@@ -113,5 +114,5 @@ def parse_range(text: str) -> tuple[float, float]:
     except ValueError:
         mark = ""
     if not mark or not pair[0] < pair[1]:
-        raise ValueError(f"a range must be LOW:HIGH, two numbers, LOW < HIGH; got {text!r}")
+        raise ValueError(f"the range must be LOW:HIGH with numbers LOW < HIGH; got {text!r}")
     return pair

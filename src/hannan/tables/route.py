@@ -37,7 +37,7 @@ class Route:
 
     @property
     def regret(self) -> float:
-        """Mean regret over the runs; for experts that of <p, l>."""
+        """Mean regret over the runs; for experts the regret of the mean play <p, l>."""
         expected = self.record.expected_regret
         return float(self.record.mean_regret[-1] if expected is None else np.mean(np.asarray(expected)[..., -1]))
 
@@ -64,12 +64,12 @@ class Routed:
 
     @property
     def best(self) -> int:
-        """The best arm in hindsight."""
+        """Number of the best arm in hindsight."""
         return int(np.argmax(self.losses) if self.gains else np.argmin(self.losses))
 
     @property
     def size(self) -> str:
-        """Of the table, and how often it was played."""
+        """Size of the table, and number of runs."""
         return f"{counted(self.rounds, 'round')}, {counted(len(self.arms), 'arm')}, {counted(self.runs, 'run')}"
 
     def advice(self) -> str:
@@ -83,7 +83,7 @@ class Routed:
         return f"Smallest regret: {'; '.join(parts)}"
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the results as a dict for JSON."""
         return dict(plain({
             "arms": list(self.arms), "rounds": self.rounds, "runs": self.runs, "seed": self.seed,
             "best_arm": self.arms[self.best], "best_loss": float(self.losses[self.best]),
@@ -101,7 +101,7 @@ class Routed:
 
 
 def route_page(told: Routed) -> Page:
-    """The page of learners side by side."""
+    """Return the page that compares the learners."""
     word = "gain" if told.gains else "loss"
     tiles = [
         Tile(
@@ -111,7 +111,7 @@ def route_page(told: Routed) -> Page:
     for sees in ("one loss", "every loss"):
         found = [one for one in told.routes if one.sees == sees]
         if found:
-            tiles.append(Tile(number(found[0].regret), f"least regret, {found[0].name}, sees {sees}", "good"))
+            tiles.append(Tile(number(found[0].regret), f"smallest regret, {found[0].name}, sees {sees}", "good"))
     rows = []
     for one in told.routes:
         interval = one.interval or (None, None)
@@ -122,9 +122,9 @@ def route_page(told: Routed) -> Page:
         ))  # fmt: skip
     heads = ("learner", "sees", "regret", "95% t from", "to (approx.)", "bound", "against", "source")
     played = tuple((one.name, Name(one.record.learner)) for one in told.routes)
-    who = Fold("Who they are", (Table(("name", "description"), played, sortable=False),))
+    who = Fold("Descriptions of the learners", (Table(("name", "description"), played, sortable=False),))
     table = Table(heads, tuple(rows), "Regret against the best arm in hindsight.")
-    sections = [Section("Side by side", (Figure(spans(told)), table, who))]
+    sections = [Section("Comparison", (Figure(spans(told)), table, who))]
     for sees in ("one loss", "every loss"):
         drawn: list[dict[str, Any]] = []
         for one in told.routes:
@@ -135,7 +135,9 @@ def route_page(told: Routed) -> Page:
                 drawn += curve(record.checkpoints, regret, one.name)
         if drawn:
             alt = f"Mean regret of each learner that sees {sees}, over the rounds."
-            title = "Bandits: they see only what they played" if sees == "one loss" else "Experts: they see every loss"
+            title = (
+                "Bandit learners (one loss observed)" if sees == "one loss" else "Expert learners (all losses observed)"
+            )
             sections.append(Section(title, (lines("Regret", "regret", drawn, alt, x_title="round"),)))
     arms = tuple(
         (Name(name), total, total / told.rounds) for name, total in zip(told.arms, told.losses.tolist(), strict=True)
@@ -146,7 +148,7 @@ def route_page(told: Routed) -> Page:
 
 
 def spans(told: Routed) -> Picture:
-    """The regret of each learner, the smallest first, with its interval over the runs as whiskers."""
+    """Return a chart of the regret of each learner, the smallest first, with its interval over the runs."""
     order = sorted(told.routes, key=lambda one: one.regret)
     rows = []
     for one in order:
@@ -194,11 +196,11 @@ class Routes(Routed, Result):
         return Shown(self.advice(), rows, heads, table, [("regret", REGRET), ("bound", BOUND)])
 
     def plot(self) -> Any:
-        """An Altair chart: the regret of each learner, the smallest first, with its interval over the runs."""
+        """Return an Altair chart: the regret of each learner, the smallest first, with its interval over the runs."""
         return spans(self).chart(460)
 
     def to_frame(self) -> Any:
-        """A pandas (else polars) frame, one row per learner."""
+        """Return a pandas (else polars) frame, one row per learner."""
         rows = self.to_dict()["learners"]
         return frame_of({name: [row[name] for row in rows] for name in rows[0] if name != "interval"})
 
@@ -229,11 +231,11 @@ def compare(
     told: Callable[[str], None] = lambda name: None,
     source: str = "the table",
 ) -> Routes:
-    """Play learners, by name, on a table of losses (rounds, arms); `told` hears who plays next."""
+    """Play learners by name on a table of losses (rounds, arms); `told` is called with each name before its game."""
     runs = validation.count(runs, "runs")
     rounds, n = losses.shape
     if rounds == 0:
-        raise BadTable(f"{source} must have rows; it has none")
+        raise BadTable(f"{source} has no rows")
     sums = _checked(losses, arms, loss_range, source)
     validation.once(learners, "learners")
     routes = []
@@ -250,14 +252,14 @@ def compare(
 def _learner(name: str, n: int, loss_range: tuple[float, float], gains: bool, rounds: int) -> Learner:
     kind = names.parse(name, names.offered(*(kind for kind in names.KINDS if kind != "expert-bandit"))).kind
     if kind == "expert-bandit":
-        raise ValueError(f"a table of losses has no advice: the learner must be experts or a bandit; got {name!r}")
+        raise ValueError(f"learner must be experts or a bandit, because a table of losses has no advice; got {name!r}")
     units: dict[str, Any] = {} if kind == "adahedge" else {"loss_range": loss_range}
     learner: Learner = names.learner(name, n, numbers=names.Numbers(rounds), gains=gains, **units)
     return learner
 
 
 def _checked(losses: Any, arms: Sequence[str], loss_range: tuple[float, float], source: str) -> Array:
-    """The cumulative loss of each arm; a hole or a loss outside the range is refused by row and column."""
+    """Return the cumulative loss of each arm; raise BadTable for a missing loss or one outside of the range."""
     low, high = loss_range
     sums = np.zeros(losses.shape[1])
     for first in range(0, len(losses), 1 << 16):
@@ -268,9 +270,9 @@ def _checked(losses: Any, arms: Sequence[str], loss_range: tuple[float, float], 
             value = part[row, column]
             where = f"{source}, row {first + row + 1}, column {arms[column]!r}"
             if np.isnan(value):
-                raise BadTable(f"{where}: every arm must have a loss in every row; it is empty")
+                raise BadTable(f"{where}: a loss is required; got an empty cell")
             raise BadTable(
-                f"{where}: a loss must be in {low:g}:{high:g}; got {value:g}. State the range: --range LOW:HIGH"
+                f"{where}: loss must be in {low:g}:{high:g}; got {value:g}. Set loss_range= (--range LOW:HIGH)"
             )
         sums += part.sum(axis=0)
         release(losses)

@@ -1,4 +1,4 @@
-"""Rows of CSV and JSON for people and machines, and rows that wait on disk for a second look."""
+"""Writers of CSV and JSON, temporary rows on disk, and parts of pages about tables."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from hannan.saving.files import Outbox
 from hannan.saving.result import to_text
 from hannan.validation import Array
 
-#: Bytes of a mapped array that may stay in memory.
+#: Largest part of a memory-mapped array that stays in memory, in bytes.
 KEPT = 1 << 27
-#: pyarrow is made for fewer columns than this.
+#: Above this number of columns, pyarrow is not used, because it is slow for wide tables.
 WIDE = 2000
 
 
-#: What a spreadsheet may take for the beginning of a formula.
+#: Characters at the beginning of a cell that a spreadsheet interprets as a formula.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def guarded(text: str) -> str:
-    """A text for a cell of CSV: one that a spreadsheet would take for a formula gets an apostrophe in front.
+    """Return text for a CSV cell, with an apostrophe in front if a spreadsheet would interpret the text as a formula.
 
-    Numbers stay as they are. `unguarded`, which our reader applies, gives the same text back.
+    Numbers are unchanged. `unguarded`, which the CSV reader of this package applies, returns the original text.
 
     >>> guarded("=1+1"), guarded("-3.5"), guarded("-x"), unguarded("'=1+1"), unguarded("'tis")
     ("'=1+1", '-3.5', "'-x", '=1+1', "'tis")
@@ -43,12 +43,12 @@ def guarded(text: str) -> str:
 
 
 def unguarded(text: str) -> str:
-    """What `guarded` was given."""
+    """Return the original text of `guarded`."""
     return text[1:] if text[:1] == "'" and _formula(text) else text
 
 
 def _formula(text: str) -> bool:
-    # Apostrophes in front do not count: so a guarded text can be guarded again, and nothing is ambiguous.
+    # Skip leading apostrophes, so that guarded text can be guarded again without ambiguity.
     bare = text.lstrip("'") if text[:1] == "'" else text
     if not bare.startswith(FORMULA):
         return False
@@ -60,7 +60,7 @@ def _formula(text: str) -> bool:
 
 
 class RowWriter:
-    """CSV, chunk by chunk: by pyarrow where it is at hand, else row by row; numbers to the last digit."""
+    """Writer of CSV in chunks, by pyarrow if it is installed; numbers have all their digits."""
 
     def __init__(self, path: Path, names: Sequence[str]) -> None:
         self._names = list(names)
@@ -68,7 +68,7 @@ class RowWriter:
         self._file.write((line(self._names)).encode())
 
     def write(self, columns: Sequence[Any]) -> None:
-        """Columns of equal length: arrays of numbers, or lists of text."""
+        """Write columns of equal length: arrays of numbers, or lists of strings."""
         try:
             import pyarrow
             from pyarrow import csv as arrow_csv
@@ -90,7 +90,7 @@ class RowWriter:
         self._file.write("".join(f"{row}\n" for row in map(",".join, zip(*cells, strict=True))).encode())
 
     def close(self) -> None:
-        """Flush and let go."""
+        """Close the file."""
         self._file.close()
 
     def __enter__(self) -> RowWriter:
@@ -106,7 +106,7 @@ def _all_guarded(column: list[Any]) -> list[Any]:
 
 
 def _texts(column: Any) -> list[str]:
-    """The cells of a column as CSV has them: numbers to the last digit, what is missing empty, text quoted."""
+    """Return the cells of a column as CSV: numbers with all digits, missing values empty, text quoted."""
     values = column.tolist() if hasattr(column, "tolist") else list(column)
     if values and all(isinstance(value, str) for value in values):
         quoted = {value: line([value, None])[:-2] for value in set(values)}
@@ -115,7 +115,7 @@ def _texts(column: Any) -> list[str]:
 
 
 def line(cells: Iterable[Any]) -> str:
-    """A row of CSV, with its end; text that looks like a formula is guarded."""
+    """Return a row of CSV with its line end; text that looks like a formula is guarded."""
     out = io.StringIO()
     row = ["" if x is None or x != x else guarded(x) if isinstance(x, str) else x for x in cells]
     csv.writer(out, lineterminator="\n").writerow(row)
@@ -123,26 +123,26 @@ def line(cells: Iterable[Any]) -> str:
 
 
 def write_json(path: Path, content: Any) -> None:
-    """JSON for people and machines; what is not finite is null."""
+    """Write JSON with indentation; numbers that are not finite become null."""
     files.write(path, to_text(content) + "\n")
 
 
 class Spool:
-    """Rows of numbers on disk, to be read again as one array: what a second pass needs, without the memory."""
+    """Rows of numbers in a temporary file, which can be read again as one memory-mapped array."""
 
     def __init__(self, width: int) -> None:
         self._file = tempfile.TemporaryFile()  # noqa: SIM115, closed in close()
         self.width, self._rows = width, 0
 
     def add(self, rows: Array) -> None:
-        """Append rows (rows, width)."""
+        """Append rows of shape (rows, width)."""
         import numpy as np
 
         np.ascontiguousarray(rows, dtype=np.float64).tofile(self._file)
         self._rows += len(rows)
 
     def array(self) -> Array:
-        """All rows, mapped, not loaded."""
+        """Return all rows as a memory-mapped array."""
         import numpy as np
 
         self._file.flush()
@@ -155,14 +155,14 @@ class Spool:
         return self._rows
 
     def close(self) -> None:
-        """Let the disk go."""
+        """Delete the file."""
         self._file.close()
 
 
 def release(array: Array) -> None:
-    """Let the pages of a large mapped array go; they stay on disk. Does nothing to an array in memory.
+    """Release the memory of a large memory-mapped array; arrays in memory are unchanged.
 
-    Up to KEPT bytes stay: to map them again at every pass would cost as much as the pass.
+    Up to KEPT bytes stay in memory, because mapping them again in every pass would cost as much as the pass.
     """
     import mmap
 
@@ -171,23 +171,23 @@ def release(array: Array) -> None:
         mapped.madvise(mmap.MADV_DONTNEED)
 
 
-#: Lines in one picture, and rows of a table of experts.
+#: Largest number of lines in one chart, and of rows in a table of experts.
 LINES = 7
 ROWS = 200
-#: Points of a line.
+#: Largest number of points per line.
 POINTS = 120
 
 
 @dataclass(frozen=True)
 class Name(Badge):
-    """Text of the user's, as it is: a name such as `=1+1` or `*x*` is no markup here."""
+    """Text from the user that is displayed verbatim; a name such as `=1+1` or `*x*` is not interpreted as markup."""
 
     def html(self) -> str:
         return f"<span>{escape(self.text)}</span>"
 
 
 def curve(xs: Any, ys: Any, name: str) -> list[dict[str, Any]]:
-    """Rows of a line, points without a value left out, and no more of them than a line needs."""
+    """Return the rows of a line with at most POINTS points; points without a value are omitted."""
     xs, ys = np.asarray(xs), np.asarray(ys)
     kept = np.unique(np.linspace(0, len(xs) - 1, POINTS).astype(int)) if len(xs) > POINTS else slice(None)
     pairs = zip(xs[kept].tolist(), ys[kept].tolist(), strict=True)
@@ -196,7 +196,7 @@ def curve(xs: Any, ys: Any, name: str) -> list[dict[str, Any]]:
 
 def lines(title: str, y: str, rows: Sequence[dict[str, Any]], alt: str, bound: Sequence[dict[str, Any]] = (),
           **more: Any) -> Figure:  # fmt: skip
-    """A picture of lines over rows, and a dashed one for what is proved."""
+    """Return a figure with lines over rows, and a dashed line for a bound."""
     layers = [Layer("line", tuple(rows), x="row", series="series")]
     if bound:
         layers.append(Layer("bound", tuple(bound), x="row", series="series"))
@@ -204,7 +204,7 @@ def lines(title: str, y: str, rows: Sequence[dict[str, Any]], alt: str, bound: S
 
 
 def kept(folder: str | os.PathLike[str], summary: dict[str, Any], page: Callable[[], Page]) -> Path:
-    """summary.json and, where pictures can be drawn, index.html: all or nothing."""
+    """Write summary.json and, if charts can be drawn, index.html, atomically."""
     with Outbox(folder) as out:
         write_json(out.path("summary.json"), summary)
         if drawable():
@@ -213,7 +213,7 @@ def kept(folder: str | os.PathLike[str], summary: dict[str, Any], page: Callable
 
 
 def made_by(**more: str) -> dict[str, str]:
-    """What stands at the foot of a page."""
+    """Return the entries of the footer of a page."""
     from hannan import __version__
 
     return {"made by": f"hannan {__version__}", **more}

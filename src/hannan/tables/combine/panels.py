@@ -120,7 +120,7 @@ def panel_of(
     for name in needed:
         if name not in columns:
             hint = validation.meant(name, columns)
-            raise BadTable(f"the table must have a column {name!r}; got {shown(list(columns))}{hint}")
+            raise BadTable(f"no column {name!r} in the table; columns are {shown(list(columns))}{hint}")
     taken = {*by, target, *(experts or ())}
     time = TIME if time is None and TIME in columns and TIME not in taken else time
     issued = ISSUED if issued is None and ISSUED in columns and ISSUED not in taken and time is not None else issued
@@ -144,7 +144,7 @@ def panel_of(
     cost, grid = task.pricing.loss_of(kept)
     table = long_table(dict(columns), target, by, timing, kept, ahead)
     if not table.series:
-        raise BadTable("the table must have rows; it has a header only")
+        raise BadTable("the table has no rows")
     crossed = 0
     if grid is not None:
         forecasts, crossed = grid.take(table.forecasts, lambda t: f"the table, {table.place(t)}")

@@ -1,4 +1,4 @@
-"""CSV, row by row or in blocks, strictly: an open quote, a ragged row, a cell that is no number are refused by name."""
+"""CSV tables, read row by row or in blocks; errors name the row and the column."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hannan.tables.read.table import CHUNK_CELLS, MISSING, BadTable, Chunk, Colu
 from hannan.tables.write import unguarded
 from hannan.validation import Array
 
-#: Files from so many bytes on are read in blocks of so many characters, where pyarrow is at hand.
+#: Files of at least this size in bytes are read by pyarrow, if it is installed, in blocks of this many characters.
 QUICK_FROM = 1 << 20
 QUICK_BLOCK = 1 << 22
 QUICK_WIDTH = 2000
@@ -30,12 +30,12 @@ class CsvTable(Table):
         self._lines, self.source, self.size, self._read = lines, source, size, 0
         self._odd = False
         if len(delimiter) != 1 or delimiter in '"\r\n':
-            raise BadTable(f"the delimiter must be one character, and no quote or end of a line; got {delimiter!r}")
+            raise BadTable(f"delimiter must be one character other than a quote or a line end; got {delimiter!r}")
         self._delimiter = delimiter
         self._rows = self._reader(lines)
         header = self._next(0)
         if header is None:
-            raise BadTable(f"{source} must have a header and rows; it is empty")
+            raise BadTable(f"{source} is empty; expected a header and rows")
         header = [unguarded(name.strip()) for name in header]
         self._width = len(header)
         try:
@@ -46,11 +46,11 @@ class CsvTable(Table):
         self._text_names = [header[i] for i in self._texts]
         self._hint = columns.hint
         self._complete = [i for i, name in enumerate(self.names) if name in columns.complete]
-        #: The usual table: every column a number, in the order of the file.
+        #: True if all columns are numeric and read in the order of the file.
         self._plain = self._numeric == list(range(self._width))
 
     def _doubt(self, header: list[str]) -> str:
-        """A question, where the header has another usual delimiter in it."""
+        """Return a question if the header contains another common delimiter."""
         other = next((d for d in ";\t" if self._delimiter == "," and d in "".join(header)), None)
         return f". Is the delimiter {other!r}?" if other else ""
 
@@ -60,14 +60,14 @@ class CsvTable(Table):
     def _counted(self, lines: Iterable[str]) -> Iterator[str]:
         for line in lines:
             self._read += len(line)
-            self._odd |= "_" in line  # Python reads 1_000 as a number; a table does not mean it
+            self._odd |= "_" in line  # Python would read 1_000 as a number.
             yield line
 
     def position(self) -> int:
         return self._read
 
     def _next(self, number: int) -> list[str] | None:
-        """The next row that is not blank; `number` is that of the row, 0 for the header."""
+        """Return the next row that is not blank; `number` is the number of the row, 0 for the header."""
         where = f"row {number}" if number else "the header"
         try:
             for row in self._rows:
@@ -76,18 +76,18 @@ class CsvTable(Table):
         except csv.Error as error:
             reason = str(error)
             if "unexpected end of data" in reason:
-                reason = "a quoted field is not closed: the file was cut off"
+                reason = "a quoted field is not closed; the file may be incomplete"
             elif "field larger" in reason:
-                reason = f"a field is longer than {csv.field_size_limit()} characters: an open quote, or no CSV"
+                reason = f"a field is longer than {csv.field_size_limit()} characters; a quote may not be closed"
             raise BadTable(f"{self.source}, {where}: {reason}") from None
         except UnicodeDecodeError:
-            raise self._undecodable(f"{where}, or soon after it") from None
+            raise self._undecodable(f"{where} or a later row") from None
         return None
 
     def _undecodable(self, where: str) -> BadTable:
-        """Files are decoded in blocks, well ahead of the rows: which row it was is found out by reading it again."""
-        if self.size is None:  # standard input is gone
-            return BadTable(f"{self.source}, {where}: not text in UTF-8")
+        """Return the error for text that is not UTF-8. Files are decoded in blocks, so read again to find the row."""
+        if self.size is None:  # Standard input cannot be read again.
+            return BadTable(f"{self.source}, {where}: expected text in UTF-8")
         with (
             contextlib.suppress(OSError, csv.Error),
             open(self.source, encoding="utf-8-sig", errors="surrogateescape", newline="") as lines,
@@ -98,8 +98,8 @@ class CsvTable(Table):
                     if any("\udc80" <= letter <= "\udcff" for letter in cell):
                         place = f"row {number}" if number else "the header"
                         got = clipped(cell.encode(errors="surrogateescape"))
-                        return BadTable(f"{self.source}, {place}: text must be in UTF-8; got {got}")
-        return BadTable(f"{self.source}, {where}: not text in UTF-8")
+                        return BadTable(f"{self.source}, {place}: expected text in UTF-8; got {got}")
+        return BadTable(f"{self.source}, {where}: expected text in UTF-8")
 
     def chunks(self, rows: int | None = None) -> Iterator[Chunk]:
         first = 1
@@ -122,12 +122,12 @@ class CsvTable(Table):
                 yield self._chunk(first, taken, numbers, texts)
             if taken < size:
                 if first + taken == 1:
-                    raise BadTable(f"{self.source} must have rows; it has a header only")
+                    raise BadTable(f"{self.source} has a header but no rows")
                 return
             first += taken
 
     def _quick_chunks(self) -> Iterator[Chunk]:
-        """Large files, by pyarrow where it is at hand, up to the first quote; the same numbers and refusals."""
+        """Yield chunks of a large file read by pyarrow, up to the first quote; numbers and errors are the same."""
         try:
             quick = Quick(self._width, self._numeric, self._texts, self._delimiter)
         except ImportError:
@@ -140,7 +140,7 @@ class CsvTable(Table):
             self._read += len(text)
             read = quick.read(text)
             if read is None:
-                # Something is odd: row by row it is read, or refused by name.
+                # Read the block row by row, which either succeeds or names the row of the error.
                 slow = self._slowly(text, first)
             else:
                 table, columns = read
@@ -154,7 +154,7 @@ class CsvTable(Table):
         try:
             return self._lines.read(QUICK_BLOCK) + self._lines.readline()
         except UnicodeDecodeError:
-            raise self._undecodable(f"after row {first - 1}") from None
+            raise self._undecodable(f"a row after row {first - 1}") from None
 
     def _slowly(self, text: str, first: int) -> Chunk:
         keep, read = self._rows, self._read
@@ -171,7 +171,7 @@ class CsvTable(Table):
     def _take(self, row: list[str], number: int, numbers: list[float], texts: dict[str, list[str]]) -> None:
         if len(row) != self._width:
             raise BadTable(
-                f"{self.source}, row {number}: it must have {self._width} cells, as the header has; got {len(row)}"
+                f"{self.source}, row {number}: expected {self._width} cells, like the header; got {len(row)}"
                 f"{self._doubt(self.names)}"
             )
         cells = row if self._plain else [row[i] for i in self._numeric]
@@ -196,11 +196,11 @@ class CsvTable(Table):
                 raise ValueError
             return float(text)
         except ValueError:
-            # A file of one column is most often one whose delimiter was not named.
+            # A file with one column usually has another delimiter.
             hint = self._doubt(self.names) if self._width == 1 else ""
             hint = hint or (f". {self._hint}" if self._hint and row == 1 else "")
             raise BadTable(
-                f"{self.source}, row {row}, column {self.names[column]!r}: a cell must be a number or empty; "
+                f"{self.source}, row {row}, column {self.names[column]!r}: expected a number or an empty cell; "
                 f"got {clipped(text)}{hint}"
             ) from None
 
@@ -215,7 +215,7 @@ class CsvTable(Table):
 
 
 def from_text(text: str, columns: Columns | None = None, source: str = "the text") -> CsvTable:
-    """A table in a string, for small ones and for tests.
+    """Return the table of a string, for small tables and for tests.
 
     >>> next(from_text("a,b\\n1,2\\n3,\\n").chunks()).numbers.tolist()
     [[1.0, 2.0], [3.0, nan]]
@@ -228,7 +228,7 @@ _NULLS.append("NaN")
 
 
 class Quick:
-    """Reads a block of whole rows without quotes; None where anything at all is odd."""
+    """Reader of blocks of rows without quotes; it returns None if a block cannot be read."""
 
     def __init__(self, width: int, numeric: Sequence[int], texts: Sequence[int], delimiter: str) -> None:
         import pyarrow
@@ -246,7 +246,7 @@ class Quick:
         )  # fmt: skip
 
     def read(self, text: str) -> tuple[Array, list[list[str]]] | None:
-        """(numbers, texts by column)."""
+        """Return the numbers, and the texts by column."""
         import pyarrow
         from pyarrow import csv as arrow
 

@@ -1,4 +1,4 @@
-"""Tables in memory: pandas, polars, a mapping of columns, or NumPy, as names and numbers."""
+"""Tables in memory (pandas, polars, pyarrow, a mapping of columns, or NumPy) as names and numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hannan.validation import Array, meant, unmasked
 
 @dataclass(frozen=True)
 class Frame:
-    """Forecasts (rows, experts), NaN asleep; targets (rows,), NaN unknown; times and issue times as text."""
+    """Forecasts (rows, experts) and targets (rows,), NaN if missing; times and issue times as text."""
 
     experts: list[str] = field(hash=False)
     forecasts: Array = field(hash=False)
@@ -35,7 +35,7 @@ def frame_of(
     columns = _columns(table)
     names = list(columns)
     if not names:
-        raise BadTable("the table must have columns; it has none")
+        raise BadTable("the table has no columns")
     known = isinstance(target, (str, int)) and not isinstance(target, bool)
     goal = _name(target, names) if known else None
     if time is not None:
@@ -53,9 +53,9 @@ def frame_of(
     targets = _numbers(columns[goal] if goal is not None else target, goal or "target")
     rows = len(forecasts)
     if targets.shape != (rows,):
-        raise BadTable(f"there must be {rows} targets, one for each row; got shape {targets.shape}")
+        raise BadTable(f"target must have one number per row, {rows} in total; got shape {targets.shape}")
     if rows == 0:
-        raise BadTable("the table must have rows; it has a header only")
+        raise BadTable("the table has no rows")
     targets = _rows([targets], [goal or "target"]).reshape(rows)
     times, asked = ([] if name is None else [_text(value) for value in columns[name]] for name in (time, issued))
     labels = [text_of(columns[name]) for name in groups]
@@ -72,17 +72,17 @@ def frame_of(
 
 
 def _rows(columns: list[Array], names: list[str]) -> Array:
-    """Columns of equal length side by side, (rows, columns), copied; what is infinite is refused."""
+    """Return a copy of columns of equal length as an array (rows, columns); infinite values are an error."""
     rows = len(columns[0])
     for name, column in zip(names, columns, strict=True):
         if column.shape != (rows,):
-            raise BadTable(f"column {name!r} must have {rows} rows, as {names[0]!r} has; got shape {column.shape}")
+            raise BadTable(f"column {name!r} must have {rows} rows, like {names[0]!r}; got shape {column.shape}")
     out: Array = np.empty((rows, len(columns)))
-    few = max(1, CHUNK_CELLS // len(columns))  # at a time: Ctrl-C is heard in between
+    few = max(1, CHUNK_CELLS // len(columns))  # Copy in parts, so that Ctrl-C is handled in between.
     for first in range(0, rows, few):
         _engine.side_by_side(columns, first, out[first : first + few])
     with np.errstate(over="ignore", invalid="ignore"):
-        finite = bool(np.isfinite(out.sum()))  # most often; else something is missing, infinite or huge
+        finite = bool(np.isfinite(out.sum()))  # Quick test: usually true unless values are missing or infinite.
     if not finite and np.isinf(out).any():
         checked(out, 1, names, (), "the table")
     return out
@@ -94,7 +94,7 @@ def names_of(table: Any) -> list[str]:
 
 
 def columns_of(table: Any, needed: Sequence[str]) -> dict[str, Any]:
-    """Name -> column; every needed one must be there."""
+    """Return name -> column; a missing column of `needed` is an error."""
     columns = _columns(table)
     for name in needed:
         _name(name, list(columns))
@@ -102,14 +102,14 @@ def columns_of(table: Any, needed: Sequence[str]) -> dict[str, Any]:
 
 
 def numbers_of(column: Any, name: str, complete: bool = False) -> Array:
-    """A column as finite floats, NaN where missing, which `complete` refuses."""
+    """Return a column as finite floats with NaN for missing values; with `complete`, missing values are an error."""
     numbers = _numbers(column, name)
     checked(numbers[:, None], 1, [name], (0,) if complete else (), "the table")
     return numbers
 
 
 def text_of(column: Any) -> list[str]:
-    """A column as labels; whole numbers without a decimal point."""
+    """Return a column as labels; integers have no decimal point."""
     values = column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(unmasked(column, "a column"))
     return ["" if value is None or value != value else _label(value) for value in values.tolist()]
 
@@ -119,12 +119,12 @@ def _label(value: Any) -> str:
 
 
 def _columns(table: Any) -> dict[str, Any]:
-    """Name -> column, whatever the table is."""
+    """Return name -> column for any kind of table."""
     if isinstance(table, Mapping):
         return {str(name): column for name, column in table.items()}
     if hasattr(table, "collect") and hasattr(table, "lazy"):
-        table = table.collect()  # a lazy frame of polars
-    if hasattr(table, "column_names") and hasattr(table, "column"):  # of pyarrow
+        table = table.collect()  # A lazy frame of polars.
+    if hasattr(table, "column_names") and hasattr(table, "column"):  # A table of pyarrow.
         return columns_by_name(table.column_names, table.column)
     if hasattr(table, "columns") and hasattr(table, "__getitem__"):
         return columns_by_name(table.columns, table.__getitem__)
@@ -132,16 +132,16 @@ def _columns(table: Any) -> dict[str, Any]:
     if array.dtype.names:
         return {name: array[name] for name in array.dtype.names}
     if array.ndim != 2:
-        raise BadTable(f"a table must have rows and columns; got an array of shape {array.shape}")
+        raise BadTable(f"a table must have two axes, rows and columns; got an array of shape {array.shape}")
     return {str(i): array[:, i] for i in range(array.shape[1])}
 
 
 def columns_by_name(names: Sequence[Any], column: Callable[[Any], Any]) -> dict[str, Any]:
-    """Return name -> column; names that are equal as text are an error."""
+    """Return name -> column; names that are equal as strings are an error."""
     texts = [str(name) for name in names]
     if len(set(texts)) < len(texts):
         double = next(name for name in texts if texts.count(name) > 1)
-        raise BadTable(f"column names of the table must differ; got {double!r} twice")
+        raise BadTable(f"column names of the table must be unique; got {double!r} twice")
     return {text: column(name) for text, name in zip(texts, names, strict=True)}
 
 
@@ -150,20 +150,20 @@ def _name(name: Any, names: Sequence[str]) -> str:
     if isinstance(name, int) and wanted not in names and -len(names) <= name < len(names):
         wanted = names[name]
     if wanted not in names:
-        raise BadTable(f"the table must have a column {wanted!r}; got {shown(names)}{meant(wanted, names)}")
+        raise BadTable(f"no column {wanted!r} in the table; columns are {shown(names)}{meant(wanted, names)}")
     return wanted
 
 
 def _numbers(column: Any, name: str) -> Array:
-    """A column as floats, itself where it is one; what is missing is NaN, what is no number is refused by row."""
+    """Return a column as floats, without a copy if possible; missing values are NaN, other non-numbers an error."""
     values = column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(unmasked(column, f"column {name!r}"))
     if values.dtype.kind == "U" and isinstance(column, (list, tuple)):
-        values = np.array(column, dtype=object)  # NumPy makes text of numbers beside text
+        values = np.array(column, dtype=object)  # Otherwise NumPy converts numbers next to strings to strings.
     if values.dtype.kind in "fiu":
         floats: Array = values.astype(np.float64, copy=False)
-        return floats if floats.flags.aligned else floats.copy()  # a field of a packed array may not be
+        return floats if floats.flags.aligned else floats.copy()  # Fields of packed arrays can be unaligned.
     if values.dtype.kind in "mM":
-        raise BadTable(f"the table, column {name!r}: a column must be numbers; got times (name it as `time`)")
+        raise BadTable(f"the table, column {name!r}: expected numbers; got times. Name a column of times with time=")
     out = np.empty(len(values))
     for row, value in enumerate(values.tolist()):
         out[row] = _number(value, row, name)
@@ -181,12 +181,12 @@ def _number(value: Any, row: int, name: str) -> float:
         return float(value)
     except (TypeError, ValueError):
         raise BadTable(
-            f"the table, row {row + 1}, column {name!r}: a cell must be a number or missing; got {clipped(value)}"
+            f"the table, row {row + 1}, column {name!r}: expected a number or a missing value; got {clipped(value)}"
         ) from None
 
 
 def _text(value: Any) -> str:
-    value = value.as_py() if hasattr(value, "as_py") else value  # a scalar of pyarrow
+    value = value.as_py() if hasattr(value, "as_py") else value  # A scalar of pyarrow.
     if isinstance(value, np.datetime64):
         return str(value)
     return value.isoformat() if hasattr(value, "isoformat") else str(value)

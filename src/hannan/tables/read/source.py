@@ -1,4 +1,4 @@
-"""Where a table comes from: a file of CSV or Parquet, or standard input."""
+"""Sources of tables: CSV and Parquet files, and standard input."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class ParquetTable(Table):
             from pyarrow import types as kinds
             from pyarrow.parquet import ParquetFile
         except ImportError:
-            raise BadTable(f"{path} is Parquet, which needs pyarrow: {extras.command('data', 'pyarrow')}") from None
+            raise BadTable(f"reading Parquet needs pyarrow ({path}): {extras.command('data', 'pyarrow')}") from None
         self.source = str(path)
         try:
             self._file: Any = ParquetFile(path)
         except ArrowInvalid as error:
-            raise BadTable(f"{path} must be a whole Parquet file; {str(error).splitlines()[0]}") from None
+            raise BadTable(f"{path} is not a valid Parquet file: {str(error).splitlines()[0]}") from None
         schema = self._file.schema_arrow
         numeric, texts = columns.chosen(schema.names, self.source)
         self.names = [schema.names[i] for i in numeric]
@@ -38,11 +38,11 @@ class ParquetTable(Table):
             kind = schema.field(name).type
             number = kinds.is_integer(kind) or kinds.is_floating(kind) or kinds.is_decimal(kind)
             if not (number or kinds.is_boolean(kind) or kinds.is_null(kind)):
-                raise BadTable(f"{path}, row 1, column {name!r}: a column must be numbers; got {kind}")
+                raise BadTable(f"{path}, column {name!r}: expected a numeric column; got {kind}")
         self._complete = [i for i, name in enumerate(self.names) if name in columns.complete]
         self.size = self._file.metadata.num_rows
         if self.size == 0:
-            raise BadTable(f"{path} must have rows; it has a header only")
+            raise BadTable(f"{path} has no rows")
         self._read = 0
 
     def position(self) -> int:
@@ -64,7 +64,7 @@ class ParquetTable(Table):
             first += batch.num_rows
 
     def whole(self) -> dict[str, Any]:
-        """Every column at once, as Arrow has it: for tables that are sorted before they are played."""
+        """Return all columns as Arrow arrays, for tables that are sorted before they are played."""
         table = self._file.read(columns=[*self._text_names, *self.names])
         return {name: table.column(name) for name in table.column_names}
 
@@ -85,22 +85,22 @@ def _text(value: Any) -> str:
 
 
 def open_table(path: str | os.PathLike[str], columns: Columns, delimiter: str = ",") -> Table:
-    """The table in a CSV or Parquet file; `-` is CSV from standard input."""
+    """Return the table of a CSV or Parquet file; `-` is CSV from standard input."""
     if str(path) == "-":
         return CsvTable(_standard_input(), columns, "standard input", delimiter)
     file = Path(path)
     if file.is_dir():
-        raise BadTable(f"the file must be CSV or Parquet; {file} is a folder")
+        raise BadTable(f"{file} is a folder; expected a CSV or Parquet file")
     try:
         with file.open("rb") as opened:
             head = opened.read(4)
     except OSError as error:
-        raise BadTable(f"the file must be readable; {file}: {error.strerror}") from None
+        raise BadTable(f"cannot read {file}: {error.strerror}") from None
     if head == b"PAR1":
         return ParquetTable(file, columns)
     if head[:2] in (b"\xff\xfe", b"\xfe\xff", b"PK", b"\x1f\x8b"):
         kind = {b"PK": "a zip archive (or a spreadsheet)", b"\x1f\x8b": "gzip"}.get(head[:2], "text in UTF-16")
-        raise BadTable(f"the file must be CSV in UTF-8, or Parquet; {file} is {kind}")
+        raise BadTable(f"{file} is {kind}; expected CSV in UTF-8, or Parquet")
     lines: TextIO = file.open(encoding="utf-8-sig", newline="")
     try:
         return CsvTable(lines, columns, str(file), delimiter, file.stat().st_size)
@@ -110,9 +110,9 @@ def open_table(path: str | os.PathLike[str], columns: Columns, delimiter: str = 
 
 
 def _standard_input() -> TextIO:
-    """Standard input, read as a file is: UTF-8, with or without a byte order mark, ends of lines as they are."""
+    """Return standard input, decoded like a file: UTF-8, with or without a byte order mark, original line ends."""
     if sys.stdin is None:
-        raise BadTable("standard input must be open to read - from it; it is closed")
+        raise BadTable("cannot read -: standard input is closed")
     if hasattr(sys.stdin, "reconfigure"):
         sys.stdin.reconfigure(encoding="utf-8-sig", errors="strict", newline="")
     return sys.stdin

@@ -1,7 +1,7 @@
-"""CSV, row by row or in chunks: what is wrong is named by row and column, and nothing is guessed.
+"""Common parts of readers of tables: chunks of rows, choice of columns, and errors with row and column.
 
-Rows are counted from 1, the header not among them. Empty cells, NA, NaN and null are missing; any other cell
-of a numeric column must be a finite number.
+Rows are numbered from 1, without the header. Empty cells, NA, NaN and null are missing values; any other cell of a
+numeric column must be a finite number.
 """
 
 from __future__ import annotations
@@ -16,33 +16,33 @@ import numpy as np
 from hannan.validation import Array, meant
 
 MISSING = frozenset(("", "na", "n/a", "nan", "null", "none"))
-#: A chunk has about so many cells.
+#: Approximate number of cells in a chunk.
 CHUNK_CELLS = 1 << 19
 
 
-#: What a table without a file is called.
+#: Name of a table that is not a file.
 UNNAMED = "the table"
 
 
 class BadTable(ValueError):
-    """A file that cannot be read, with the row and the column that say why."""
+    """Raised for a table that cannot be read; the message names the row and the column."""
 
 
 @contextmanager
 def named(source: str) -> Iterator[None]:
-    """A file that was read whole has a name: what is refused of "the table" is refused of that file."""
+    """Replace "the table" by the name of a file in errors about it."""
     try:
         yield
     except BadTable as error:
         text = str(error)
-        raise BadTable(source + text.removeprefix(UNNAMED) if text.startswith(UNNAMED) else text) from None
+        raise BadTable(text.replace(UNNAMED, source, 1)) from None
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some rows: `numbers` (rows, numeric columns) with NaN where missing, `texts` as they stand in the file.
+    """Rows of a table: `numbers` (rows, numeric columns) with NaN if missing, and `texts` as in the file.
 
-    `first` is the number of its first row.
+    `first` is the number of the first row.
     """
 
     first: int
@@ -55,33 +55,33 @@ class Chunk:
 
 @dataclass
 class Columns:
-    """What to take from a file: the numeric columns, all but the text ones where `numeric` is None."""
+    """Selection of columns: the numeric columns (default: all that are not text), and the text columns."""
 
     texts: tuple[str, ...] = ()
     numeric: tuple[str, ...] | None = None
-    #: Columns that must be there, whatever else is.
+    #: Further columns that must exist.
     needs: tuple[str, ...] = ()
-    #: Numeric columns in which a missing value is refused.
+    #: Numeric columns in which a missing value is an error.
     complete: frozenset[str] = frozenset()
-    #: What to do about a column that holds no numbers at all.
+    #: Advice in errors about a column without numbers.
     hint: str = ""
 
     def chosen(self, names: Sequence[str], source: str) -> tuple[list[int], list[int]]:
-        """Positions of the numeric and of the text columns; a missing or double name is refused."""
+        """Return the positions of the numeric and of the text columns; raise for missing and repeated names."""
         seen: dict[str, int] = {}
         for i, name in enumerate(names):
             if not name and self._takes(name):
                 raise BadTable(
-                    f"columns of {source} must have a name; that of column {i + 1} is empty{_and(self.hint)}"
+                    f"columns of {source} must have names; the name of column {i + 1} is empty{_and(self.hint)}"
                 )
             if name in seen:
                 raise BadTable(
-                    f"column names of {source} must differ; got {name!r} in columns {seen[name] + 1} and {i + 1}"
+                    f"column names of {source} must be unique; got {name!r} in columns {seen[name] + 1} and {i + 1}"
                 )
             seen[name] = i
         for name in (*self.needs, *self.texts, *(self.numeric or ())):
             if name not in seen:
-                raise BadTable(f"{source} must have a column {name!r}; got {shown(names)}{meant(name, names)}")
+                raise BadTable(f"no column {name!r} in {source}; columns are {shown(names)}{meant(name, names)}")
         texts = [seen[name] for name in self.texts]
         taken = set(texts)
         if self.numeric is not None:
@@ -89,14 +89,14 @@ class Columns:
         return [i for i in range(len(names)) if i not in taken], texts
 
     def _takes(self, name: str) -> bool:
-        """Whether a column is read as numbers; one that is named as text, or left out, is not."""
+        """Return True if a column is read as numbers."""
         return name not in self.texts if self.numeric is None else name in self.numeric
 
 
 class Table:
-    """A source of rows: `names` of its numeric columns, and `chunks()` of them.
+    """Source of rows: `names` of the numeric columns, and `chunks()` of rows.
 
-    `position()` is how much of `size` has been read, for a progress bar.
+    `position()` returns how much of `size` has been read, for a progress bar.
     """
 
     names: list[str]
@@ -104,29 +104,30 @@ class Table:
     size: int | None = None
 
     def chunks(self, rows: int | None = None) -> Iterator[Chunk]:
-        """The rows, about `rows` at a time."""
+        """Yield the rows in chunks of about `rows` rows."""
         raise NotImplementedError
 
     def position(self) -> int:
         return 0
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
 
 
 def checked(table: Array, first: int, names: list[str], complete: Sequence[int], source: str) -> None:
-    """Refuse what is infinite, and what is missing where it must not be."""
+    """Raise BadTable if a number is infinite, or missing in a column of `complete`."""
     bad = np.isinf(table)
     if bad.any():
         row, column = (int(i) for i in np.argwhere(bad)[0])
         raise BadTable(
-            f"{source}, row {first + row}, column {names[column]!r}: a number must be finite; got {table[row, column]}"
+            f"{source}, row {first + row}, column {names[column]!r}: expected a finite number; got {table[row, column]}"
         )
     for column in complete:
         missing = np.isnan(table[:, column])
         if missing.any():
             row = int(np.argmax(missing))
-            raise BadTable(f"{source}, row {first + row}, column {names[column]!r}: a value must be given; it is empty")
+            place = f"{source}, row {first + row}, column {names[column]!r}"
+            raise BadTable(f"{place}: a value is required; got a missing value")
 
 
 def _and(hint: str) -> str:
@@ -134,36 +135,36 @@ def _and(hint: str) -> str:
 
 
 def shown(names: Sequence[str], most: int = 8) -> str:
-    """The first few names, for a message."""
+    """Return the first names, for a message."""
     few = ", ".join(clipped(name) for name in names[:most])
     return few if len(names) <= most else f"{few}, ... ({len(names)} columns)"
 
 
 def clipped(text: Any, most: int = 40) -> str:
-    """A value as a message may quote it."""
+    """Return the repr of a value, shortened for a message."""
     quoted = repr(text)
     return quoted if len(quoted) <= most else quoted[: most - 3] + "..."
 
 
 def one_role(roles: Iterable[tuple[str, str]]) -> None:
-    """Refuse a column that is asked for twice: (role, column) of every column that was named.
+    """Raise BadTable if a column has two roles, given (role, column) of every named column.
 
-    A target among the experts would forecast itself without error; a column twice is no second opinion.
+    A target among the experts would be a forecast without error.
 
     >>> one_role([("the target", "y"), ("an expert", "a"), ("an expert", "y")])
     Traceback (most recent call last):
-    hannan.tables.read.table.BadTable: a column must have one role; got 'y' as the target and as an expert
+    hannan.tables.read.table.BadTable: a column must have only one role; got 'y' as the target and as an expert
     """
     seen: dict[str, str] = {}
     for role, column in roles:
         if column in seen:
             again = f"{role} twice" if seen[column] == role else f"{seen[column]} and as {role}"
-            raise BadTable(f"a column must have one role; got {clipped(column)} as {again}")
+            raise BadTable(f"a column must have only one role; got {clipped(column)} as {again}")
         seen[column] = role
 
 
 def forecast_roles(target: str | None, time: str | None, experts: Iterable[str], issued: str | None = None) -> None:
-    """Target, times, issue times and experts of a table of forecasts must be different columns."""
+    """Raise BadTable unless target, times, issue times and experts are different columns."""
     named = [("the target", target), ("the times", time), ("the issue times", issued)]
     named += [("an expert", name) for name in experts]
     one_role((role, name) for role, name in named if name is not None)
@@ -175,7 +176,7 @@ def log_roles(
 ) -> None:  # fmt: skip
     """Raise BadTable unless action, loss, propensity, advice, contexts and smallest are different columns."""
     if smallest is not None and propensity is None:
-        raise BadTable(f"smallest needs propensity too, the probability of the action; got {smallest!r} alone")
+        raise BadTable(f"propensity is required with smallest; got smallest={smallest!r} alone")
     named = [("the action", action), ("the loss", loss), ("the propensity", propensity)]
     named.append(("the smallest probability", smallest))
     named += [*(("advice", name) for name in advice), *(("a context", name) for name in contexts)]

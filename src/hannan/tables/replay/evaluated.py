@@ -1,4 +1,4 @@
-"""Learners on one log: their estimates, beside the policy that made it and each single action."""
+"""Results of a replay: learners, the logged policy, and single actions on one log."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from hannan.validation import Array
 
 @dataclass(frozen=True)
 class Replayed:
-    """One learner on the log: its estimates, the rows accepted, and the effective number of rows behind them.
+    """Estimates of one learner on a log, with its accepted rows and the effective number of rows.
 
-    `fixed`: a policy of the user's own, which learns nothing, so that no rows are accepted for it.
+    A `fixed` policy is user-defined and does not learn, so it has no accepted rows.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Replayed:
 
 @dataclass(frozen=True)
 class Evaluated:
-    """Learners on one log, beside the policy that made it and each single action. Losses are means a row."""
+    """Estimates of learners on one log, of the policy that created it, and of each single action, as means per row."""
 
     rows: int
     actions: tuple[str, ...]
@@ -44,7 +44,7 @@ class Evaluated:
     learners: tuple[Replayed, ...]
     runs: int
     seed: int
-    #: What must be true of columns of advice and of probabilities, or how contexts were learnt from; "" without either.
+    #: Conditions on columns of advice and of probabilities, or of contexts; "" if there are none.
     condition: str = ""
     #: Meaning of rows without a loss, for JSON; None if none was stated.
     missing: dict[str, Any] | None = field(default=None, hash=False)
@@ -53,12 +53,12 @@ class Evaluated:
 
     @property
     def best_action(self) -> Estimate:
-        """The best single action, as the log has it (in hindsight, so it flatters)."""
+        """Best single action in hindsight, whose estimate is therefore too optimistic."""
         pick = max if self.gains else min
         return pick(self.single, key=lambda estimate: estimate.value)
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the results as a dict for JSON."""
         return dict(plain({
             "rows": self.rows, "actions": list(self.actions), "propensities": self.propensities,
             "runs": self.runs, "seed": self.seed, "condition": self.condition or None,
@@ -74,11 +74,11 @@ class Evaluated:
         }))  # fmt: skip
 
 
-#: Propensities of three or four digits sum to 1 within this share of the least.
+#: Relative tolerance for the sum of propensities that are rounded to three or four digits.
 ROUNDING = 5e-3
 
 
-def beside(log: Log, scope: Scope) -> tuple[Estimate, tuple[Estimate, ...]]:
+def comparators(log: Log, scope: Scope) -> tuple[Estimate, tuple[Estimate, ...]]:
     """Return the means of the logged policy and of each action; intervals of actions hold simultaneously (Bonferroni).
 
     If all losses equal one end of their range and no propensity changes, the rows are a sample of one distribution, and
@@ -95,7 +95,7 @@ def beside(log: Log, scope: Scope) -> tuple[Estimate, tuple[Estimate, ...]]:
         if outside.any():
             t = int(np.argmax(outside))
             raise BadTable(
-                f"{log.source}, row {log.missing.row(first + t - 1)}: a loss must be in the stated range "
+                f"{log.source}, row {log.missing.row(first + t - 1)}: loss must be in the stated range "
                 f"{low:g}:{high:g}; got {losses[t]:g}"
             )
         first += len(actions)
@@ -126,12 +126,11 @@ def beside(log: Log, scope: Scope) -> tuple[Estimate, tuple[Estimate, ...]]:
 
 
 def steady(least: Array, most: Array) -> bool:
-    """Whether the least and the largest propensities that each action was drawn with are those of one lottery.
+    """Return True if the smallest and largest propensities of each action show that propensities never change.
 
-    An action's own rows cannot tell: they do not show where it was hardly ever drawn. What it lost there another had
-    more of, whose rows show it; so every action must be steady, and their chances sum to 1, to rounding that is small
-    beside the least of them.
-
+    The rows of one action do not suffice, because they contain no rows in which it was hardly ever drawn. In such rows
+    another action has a larger propensity. So all actions must have constant propensities that sum to 1, up to a
+    rounding error that is small compared with the smallest of them.
     >>> steady(np.array([0.2, 0.8]), np.array([0.2, 0.8])), steady(np.array([0.2, 0.7]), np.array([0.2, 0.8]))
     (True, False)
     """

@@ -18,7 +18,7 @@ from hannan.saving.formatting import apart, counted, figure
 from hannan.saving.result import Result, Shown, frame_of
 from hannan.tables.learner import called, for_decisions
 from hannan.tables.read.table import BadTable, clipped, log_roles, one_role
-from hannan.tables.replay.evaluated import Evaluated, Replayed, beside
+from hannan.tables.replay.evaluated import Evaluated, Replayed, comparators
 from hannan.tables.replay.log import (
     BERNSTEIN,
     LEARNED,
@@ -27,8 +27,8 @@ from hannan.tables.replay.log import (
     Estimate,
     Log,
     Scope,
+    check_weights,
     estimates,
-    refuse_weights,
 )
 from hannan.tables.replay.page import replay_page, spans
 from hannan.tables.replay.policies import Policy
@@ -128,7 +128,7 @@ def _evaluated(
     known = list(names) if len(names) == len(learners) else apart([repr(one) for one in learners])
     method, share = (BERNSTEIN, 1.0) if log.smallest is None else (log.smallest.method, log.smallest.share)
     scope = Scope(len(log), span, 1.0 / log.floor, level, method, share)
-    logged, single = beside(log, scope)
+    logged, single = comparators(log, scope)
     played = [_replayed(log, name, one, runs, seed, scope) for name, one in zip(known, learners, strict=True)]
     played += [_policy(log, policy, scope) for policy in log.policies]
     told = [logged, *single, *(estimate for one in played for estimate in one.estimates.values())]
@@ -166,7 +166,7 @@ def _replayed(log: Log, name: str, learner: Bandit | ExpertBandit, runs: int, se
     trace = Trace(256)
     for run in range(runs):
         sums = _walk(log, learner, seed, run, trace if run == 0 else None)
-        effective.append(refuse_weights(sums, repr(learner)))
+        effective.append(check_weights(sums, repr(learner)))
         every.append(sums)
     sums = np.mean(every, axis=0)
     return Replayed(
@@ -182,7 +182,7 @@ def _replayed(log: Log, name: str, learner: Bandit | ExpertBandit, runs: int, se
 
 def _policy(log: Log, policy: Policy, scope: Scope) -> Replayed:
     sums = policy_sums(log.played_by(policy), len(log.labels), scope.span)
-    effective = refuse_weights(sums, f"policy {policy.name!r}")
+    effective = check_weights(sums, f"policy {policy.name!r}")
     told = f"probabilities from {', '.join(policy.columns)}"
     return Replayed(
         name=policy.name,

@@ -1,4 +1,4 @@
-"""A log of decisions, kept on disk: for each row the action, its loss, its propensity, and what was advised."""
+"""Log of decisions, stored on disk: action, loss, propensity and advice of each row."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from hannan import validation
 from hannan.mathematics.intervals import clopper_pearson, of_mean, of_ratio
 from hannan.saving.formatting import counted, figure
 from hannan.tables.read.table import BadTable, Chunk, clipped
-from hannan.tables.replay.policies import ContextExpert, Policy, refuse_improbable
+from hannan.tables.replay.policies import ContextExpert, Policy, check_probabilities
 from hannan.tables.write import Spool, release
 from hannan.validation import Array
 
-#: A test that would refuse a sound log has this chance: 6 standard errors, two-sided 2e-9.
+#: Tests of a log allow this number of standard errors; a valid log fails with probability 2e-9 (two-sided).
 ERRORS = 6.0
-#: Fewer rows than this carry no interval.
+#: Smallest number of rows for an interval.
 MIN_ROWS = 30.0
 UNIFORM_AT = 1e-6
 # Fixed sentences of results; each is covered by tests/tables/test_replay_results.py.
@@ -51,7 +51,7 @@ class NoSupport(ValueError):
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean loss a row, its interval at `level`, and its standard error; `method` says where the interval is from."""
+    """Mean loss per row with its interval at `level`, its standard error, and the `method` of the interval."""
 
     name: str
     value: float
@@ -65,13 +65,13 @@ class Estimate:
         return f"{figure(self.value)}  ({100 * self.level:g}%: {figure(low)} .. {figure(high)})"
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the estimate as a dict for JSON."""
         return {"value": self.value, "interval": list(self.interval), "level": self.level, "method": self.method}
 
 
 @dataclass(frozen=True)
 class Scope:
-    """What is known of a log before it is read: rows, the range of its losses, and the largest weight 1/propensity."""
+    """Facts that are known before a log is read: rows, range of the losses, and the largest weight 1/propensity."""
 
     rows: float
     span: tuple[float, float]
@@ -90,36 +90,39 @@ class Scope:
     def estimate(
         self, name: str, value: float, error: float, interval: tuple[float, float], method: str = ""
     ) -> Estimate:
-        """An estimate whose interval is cut to the range of the losses, where every mean is."""
+        """Return an estimate whose interval is clipped to the range of the losses, which contains every mean."""
         low, high = self.span
         cut = min(max(interval[0], low), high), max(min(interval[1], high), low)
         return Estimate(name, value, error, cut, self.level, method or self.method)
 
 
 def estimates(sums: Array, scope: Scope) -> dict[str, Estimate]:
-    """The four estimates from the sums of the engine's replay, or their means over runs on the same log.
+    """Return the four estimates from the sums of the engine's replay, or from their means over runs on the same log.
 
-    replay: the mean loss of the accepted rows, a game of the learner's own. ips: mean of w l. snips:
-    sum w l / sum w. dr: mean of sum_a q(a) r(a) + w (l - r(a)), r the mean losses of the rows before.
-    Each row's term has, given the rows before, the learner's expected loss as its mean (of w (l - v) that is 0).
+    - replay: mean loss of the accepted rows, which form a game of the learner itself
+    - ips: mean of w l
+    - snips: sum w l / sum w
+    - dr: mean of sum_a q(a) r(a) + w (l - r(a)), where r are the mean losses of the rows before
+
+    Given the rows before, the mean of the term of each row is the expected loss of the learner (for w (l - v) it is 0).
     """
-    n, w, w2, wl, wl2, w2l, w2l2, robust, robust2, m, own, own2, *beside = (float(x) for x in sums)
+    n, w, w2, wl, wl2, w2l, w2l2, robust, robust2, m, own, own2, *squares = (float(x) for x in sums)
     low, high = scope.span
     width, reach = high - low, scope.most * max(high - low, abs(low), abs(high))
     found = {}
     if m >= MIN_ROWS:
-        interval = of_mean(own, beside[2], n, max(width, abs(low), abs(high)), scope.strict, m)
+        interval = of_mean(own, squares[2], n, max(width, abs(low), abs(high)), scope.strict, m)
         found["replay"] = scope.estimate("replay", own / m, standard_error(own, own2, m), interval)
-    interval = of_mean(wl, beside[0], n, reach, scope.strict)
+    interval = of_mean(wl, squares[0], n, reach, scope.strict)
     found["ips"] = scope.estimate("ips", wl / n, standard_error(wl, wl2, n), interval)
     found["snips"] = normalised("snips", (w, w2, wl, w2l, w2l2), scope)
-    interval = of_mean(robust, beside[1], n, reach + max(width, abs(low), abs(high)), scope.strict)
+    interval = of_mean(robust, squares[1], n, reach + max(width, abs(low), abs(high)), scope.strict)
     found["dr"] = scope.estimate("dr", robust / n, standard_error(robust, robust2, n), interval)
     return found
 
 
 def normalised(name: str, sums: tuple[float, float, float, float, float], scope: Scope) -> Estimate:
-    """sum w l / sum w, from the sums of w, w^2, w l, w^2 l and w^2 l^2."""
+    """Return sum w l / sum w, from the sums of w, w^2, w l, w^2 l and w^2 l^2."""
     w, w2, wl, w2l, w2l2 = sums
     theta = wl / w
 
@@ -131,7 +134,7 @@ def normalised(name: str, sums: tuple[float, float, float, float, float], scope:
 
 
 def rate(name: str, hits: float, trials: float, scope: Scope) -> Estimate:
-    """Return the mean of losses that all equal one end of their range; its interval is exact for rows of one law."""
+    """Return the mean of losses that are all at an end of their range; the interval is exact for i.i.d. rows."""
     low, high = scope.span
     share = hits / trials
     limits = clopper_pearson(round(hits), round(trials), 0.5 + scope.level / 2.0)
@@ -141,12 +144,12 @@ def rate(name: str, hits: float, trials: float, scope: Scope) -> Estimate:
 
 
 def standard_error(total: float, squares: float, n: float) -> float:
-    """Standard error of a mean."""
+    """Return the standard error of a mean."""
     return math.sqrt(max(squares - total * total / n, 0.0) / max(n - 1.0, 1.0) / n)
 
 
-def refuse_uniform(counts: Array, labels: list[str]) -> None:
-    """A log without propensities must be uniform: chi-square, refused below one in a million."""
+def check_uniform(counts: Array, labels: list[str]) -> None:
+    """Raise NoSupport unless a log without propensities passes a chi-square test of uniformity (p >= 1e-6)."""
     from scipy.special import gammaincc
 
     n, k = float(counts.sum()), len(counts)
@@ -155,69 +158,72 @@ def refuse_uniform(counts: Array, labels: list[str]) -> None:
     expected = n / k
     if expected < 5.0:
         raise NoSupport(
-            f"a log must have some 5 rows for each action to be seen to be uniform; got {n:g} rows for {k} actions"
+            f"too few rows to test that the log is uniform: need about 5 per action; got {n:g} rows for {k} actions. "
+            "Pass propensity= (--propensity) if the probabilities are known"
         )
     statistic = float(((counts - expected) ** 2).sum() / expected)
     if gammaincc((k - 1) / 2.0, statistic / 2.0) < UNIFORM_AT:
         least, most = int(np.argmin(counts)), int(np.argmax(counts))
         raise NoSupport(
-            f"a log without propensities must have drawn its actions uniformly; got {counts[most]:g} times "
-            f"{labels[most]!r} and {counts[least]:g} times {labels[least]!r} in {n:g} rows. Give --propensity"
+            f"propensity= (--propensity) is required unless the actions were drawn uniformly; got {counts[most]:g} x "
+            f"{labels[most]!r} and {counts[least]:g} x {labels[least]!r} in {n:g} rows"
         )
 
 
-def refuse_overlap(counts: Array, inverse: Array, inverse2: Array, labels: list[str]) -> None:
-    """Propensities must fit the log: for each action, the mean of 1{a_t = a}/p_t is 1 where it always had a chance.
+def check_overlap(counts: Array, inverse: Array, inverse2: Array, labels: list[str]) -> None:
+    """Raise NoSupport unless the mean of 1{a_t = a}/p_t is 1 for each action, within rounding and chance.
 
-    An action without a chance in part of the log, or propensities that are not those of the log, show here.
+    The mean differs from 1 if an action could not be drawn in part of the log, or if propensities are wrong.
     """
     n = float(counts.sum())
     for a, label in enumerate(labels):
         if counts[a] == 0:
-            raise NoSupport(f"every action must be in the log; {label!r} never is: nothing is known of its loss")
+            raise NoSupport(f"every action must occur in the log; got no row with action {label!r}")
     for a, label in enumerate(labels):
         mean = float(inverse[a]) / n
         error = math.sqrt(max(float(inverse2[a]) / n - mean * mean, 0.0) / n)
         if counts[a] >= 20 and abs(mean - 1.0) > ERRORS * error + 1e-9:
-            reason = "it had no chance in part of the log" if mean < 1.0 else "its propensities are too small"
+            reason = "it could not be drawn in part of the log" if mean < 1.0 else "its propensities are too small"
             raise NoSupport(
-                f"propensities must fit the log: 1/propensity, summed over the rows with action {label!r}, should be "
-                f"the {n:g} rows; got {mean * n:.6g}: {reason}, or they are not those of this log"
+                f"propensities do not fit the log: 1/propensity, summed over the rows with action {label!r}, should be "
+                f"about {n:g}; got {mean * n:.6g}. Either {reason}, or the propensities are those of another log"
             )
     mean = float(inverse.sum()) / n
     error = math.sqrt(max(float(inverse2.sum()) / n - mean * mean, 0.0) / n)
     if abs(mean - len(labels)) > ERRORS * error + 1e-9:
         raise NoSupport(
-            f"propensities must fit the log: the mean of 1/propensity should be the {len(labels)} actions; got "
-            f"{mean:.6g}: some actions had no chance in part of the log, or the propensities are not those of this log"
+            f"propensities do not fit the log: the mean of 1/propensity should be about {len(labels)}, the number of "
+            f"actions; got {mean:.6g}. Either some actions could not be drawn in part of the log, or the propensities "
+            "are those of another log"
         )
 
 
-def refuse_weights(sums: Array, learner: Any) -> float:
-    """The effective number of rows, (sum w)^2 / sum w^2; refused where the estimate would rest on a few."""
+def check_weights(sums: Array, learner: Any) -> float:
+    """Return the effective number of rows, (sum w)^2 / sum w^2; raise NoSupport if it is too small."""
     n, w, w2 = float(sums[0]), float(sums[1]), float(sums[2])
     effective = w * w / w2 if w2 > 0.0 else 0.0
     if effective < MIN_ROWS:
         if n < MIN_ROWS:
-            raise NoSupport(f"a log must have at least {MIN_ROWS:g} rows for an estimate to rest on; got {n:g}")
+            raise NoSupport(f"an estimate needs a log of at least {MIN_ROWS:g} rows; got {n:g}")
         raise NoSupport(
-            f"the log must overlap with what {learner} plays, in at least {MIN_ROWS:g} rows; "
-            f"its estimate would rest on {effective:.3g} of {n:g}"
+            f"the log has too few rows with actions of {learner}: an estimate needs at least {MIN_ROWS:g} effective "
+            f"rows; got {effective:.3g} of {n:g}"
         )
     error = math.sqrt(max(w2 / n - (w / n) ** 2, 0.0) / n)
     if abs(w / n - 1.0) > ERRORS * error + 1e-9:
         raise NoSupport(
-            f"the log must overlap with what {learner} plays: its weights should average 1; got {w / n:.4g}"
+            f"the weights of {learner} on the log should average 1; got {w / n:.4g}. The log does not contain enough "
+            "of its actions"
         )
     return effective
 
 
-#: Value of `missing` that leaves the rows out.
+#: Value of `missing` that excludes the rows.
 DROP = "drop"
 
 
 class Missing:
-    """Meaning of empty losses: None (not stated), a number that each of them counts as, or "drop" to leave them out.
+    """Meaning of empty losses: None (not stated), a number that replaces them, or "drop" to exclude their rows.
 
     >>> losses, kept = Missing(0.0).filled(np.array([1.0, np.nan]), 1)
     >>> losses.tolist(), kept.tolist()
@@ -254,8 +260,8 @@ class Missing:
         if self.meaning is None and len(empty):
             raise BadTable(
                 f"{source} must have a {self.word} in every row; got {counted(len(empty), 'empty row')} of {self.of}, "
-                f"the first at row {empty[0]}. State what an empty {self.word} means: missing=0 (--missing 0) counts "
-                f"it as 0, as for 'no click'; missing='drop' (--missing drop) leaves these rows out"
+                f"the first at row {empty[0]}. State the meaning of an empty {self.word}: missing=0 (--missing 0) "
+                f"counts it as 0, as for 'no click'; missing='drop' (--missing drop) excludes these rows"
             )
 
     def row(self, kept: int) -> int:
@@ -267,14 +273,14 @@ class Missing:
 
     @property
     def condition(self) -> str:
-        """The stated meaning in words; empty if no loss is missing."""
+        """Stated meaning as text; empty if no loss is missing."""
         count = len(self.rows)
         if not count or self.meaning is None:
             return ""
         some = f"{count} of {counted(self.of, 'row')} without a {self.word}"
         if self.meaning == DROP:
             return (
-                f"{some} are left out; the estimates hold for the other rows, if whether a row has its {self.word} "
+                f"{some} are excluded; the estimates hold for the other rows, if whether a row has its {self.word} "
                 f"depends neither on that {self.word} nor on the action of the row (assumed, not verified)"
             )
         return f"{some} count as {self.word} {figure(float(self.meaning))} (assumed, not verified)"
@@ -310,7 +316,7 @@ ROUNDING = 1e-9
 
 
 class Smallest:
-    """The column of smallest probabilities: its minimum, and the rows in which an action had no chance."""
+    """Column of the smallest probabilities: its minimum, and the rows in which an action could not be drawn."""
 
     def __init__(self, column: str) -> None:
         #: The smallest and the largest number of the column.
@@ -329,8 +335,8 @@ class Smallest:
         if bad.any():
             t = int(np.argmax(bad))
             raise BadTable(
-                f"{source}, row {rows[t]}, column {self.column!r}: the smallest probability must be in [0, "
-                f"{propensities[t]:g}], at most the propensity of the row; got {smallest[t]:g}"
+                f"{source}, row {rows[t]}, column {self.column!r}: expected a probability of at most the propensity of "
+                f"the row, {propensities[t]:g}; got {smallest[t]:g}"
             )
         self._rows, self._empty = self._rows + len(rows), self._empty + int((~known).sum())
         zeros = np.flatnonzero(smallest == 0.0)
@@ -347,7 +353,7 @@ class Smallest:
         if self._empty:
             raise NoSupport(
                 f"column {name} must have a number in every row; got {counted(self._empty, 'empty row')} of "
-                f"{self._rows}: events of these decisions were deleted. Leave these rows out, or omit smallest="
+                f"{self._rows}: events of these decisions were deleted. Exclude these rows, or omit smallest="
             )
         if self._zeros:
             never = [clipped(label) for i, label in enumerate(labels) if i not in self._drawn]
@@ -361,10 +367,10 @@ class Smallest:
         if self.maximum > (1.0 + ROUNDING) / len(labels):
             raise NoSupport(
                 f"column {name} must be at most 1/{len(labels)}, because the log has {len(labels)} actions; got "
-                f"{self.maximum:g}. The column is of a log with fewer actions"
+                f"{self.maximum:g}. The column belongs to a log with fewer actions"
             )
         if self.minimum < least:
-            raise NoSupport(f"column {name} must be at least {least:g}; got {self.minimum:g}, whose weights overflow")
+            raise NoSupport(f"column {name} must be at least {least:g}, or weights overflow; got {self.minimum:g}")
 
     @property
     def _exponent(self) -> int:
@@ -388,12 +394,12 @@ class Smallest:
 
 
 BLOCK = 1 << 15
-#: Squares of 1/propensity, times the squares of losses, are summed: with smaller ones they would overflow.
+#: Smallest propensity for which the sums of (loss/propensity)^2 cannot overflow.
 MIN_PROPENSITY = 1e-100
 
 
 class Log:
-    """A log on disk: for each row the action's number, its loss, its propensity, and the actions advised."""
+    """Log on disk: number of the action, loss, propensity and advised actions of each row."""
 
     def __init__(self, experts: Sequence[str] = (), actions: Sequence[str] = (), source: str = "the log",
                  contexts: Sequence[str] = (), policies: Sequence[Policy] = (), gains: bool = False,
@@ -401,7 +407,7 @@ class Log:
         #: Experts: the columns of advice, then one expert per column of contexts.
         self.experts, self.source = [*experts, *(f"best so far by {name}" for name in contexts)], source
         self.policies = tuple(policies)
-        #: Columns that say what another rule would have done.
+        #: Columns of advice and of probabilities of policies.
         self.told = (*experts, *dict.fromkeys(column for policy in policies for column in policy.columns))
         self.learns = bool(contexts)
         self._advisers = [ContextExpert(gains) for _ in contexts]
@@ -422,7 +428,7 @@ class Log:
 
     @property
     def labels(self) -> list[str]:
-        """The actions, in the order of the learner's numbers."""
+        """Names of the actions, in the order of their numbers."""
         return list(self._number)
 
     def __len__(self) -> int:
@@ -450,15 +456,15 @@ class Log:
             if bad.any():
                 t = int(np.argmax(bad))
                 raise BadTable(
-                    f"{self.source}, row {first + t}: a propensity must be in [{MIN_PROPENSITY:g}, 1]; "
+                    f"{self.source}, row {first + t}: propensity must be in [{MIN_PROPENSITY:g}, 1]; "
                     f"got {propensities[t]:g}"
                 )
         at = 3 + len(self.experts)
         for policy, q in zip(self.policies, probabilities, strict=True):
-            refuse_improbable(policy, q, self.source, first)
+            check_probabilities(policy, q, self.source, first)
             rows[:, at : at + q.shape[1]] = q
             at += q.shape[1]
-        # Every row is validated; rows that are left out count nowhere from here on.
+        # All rows have been validated; from here on, excluded rows are not counted.
         here = np.flatnonzero(kept)
         rows, losses = rows[here], losses[here]
         codes = rows[:, 0].astype(np.int64)
@@ -479,7 +485,7 @@ class Log:
 
     def _code(self, label: str, row: int, column: str) -> int:
         if label == "":
-            raise BadTable(f"{self.source}, row {row}: {column} must be given; it is empty")
+            raise BadTable(f"{self.source}, row {row}: {column} is required; got an empty cell")
         found = self._number.get(label)
         if found is None:
             if self._fixed:
@@ -498,46 +504,46 @@ class Log:
         """Raise an error if the log cannot support an estimate of losses in the range `span`."""
         self.missing.check(self.source, span)
         if len(self) == 0:
-            raise BadTable(f"{self.source} must have rows; it has none")
+            raise BadTable(f"{self.source} has no rows")
         if self.smallest is not None:
             self.smallest.check(self.labels, MIN_PROPENSITY)
             self.floor = self.smallest.floor
         if self.has_propensities:
-            refuse_overlap(self.counts, self.inverse, self.inverse2, self.labels)
+            check_overlap(self.counts, self.inverse, self.inverse2, self.labels)
         else:
-            refuse_uniform(self.counts, self.labels)
+            check_uniform(self.counts, self.labels)
             self.floor = 1.0 / len(self.labels)
 
     def blocks(self) -> Iterable[tuple[Any, Array, Array, Any]]:
-        """(actions, losses, propensities, advice) of some rows at a time."""
+        """Yield (actions, losses, propensities, advice) of blocks of rows."""
         rows = self._rows.array()
         for first in range(0, len(rows), BLOCK):
             part = np.array(rows[first : first + BLOCK])
             release(rows)
             odds = part[:, 2].copy() if self.has_propensities else np.full(len(part), self.floor)
-            said = part[:, 3 : 3 + len(self.experts)]
-            advice = said.astype(np.int64) if self.experts else np.zeros((1, 1), dtype=np.int64)
+            columns = part[:, 3 : 3 + len(self.experts)]
+            advice = columns.astype(np.int64) if self.experts else np.zeros((1, 1), dtype=np.int64)
             yield part[:, 0].astype(np.int64), part[:, 1].copy(), odds, np.ascontiguousarray(advice)
 
     def played_by(self, policy: Policy) -> Iterator[tuple[Any, Array, Array, Array]]:
-        """(actions, losses, propensities, q) of some rows at a time, q over the log's actions."""
+        """Yield (actions, losses, propensities, q) of blocks of rows, with q over the actions of the log."""
         rows, labels = self._rows.array(), self.labels
         before = self.policies[: self.policies.index(policy)]
         at = 3 + len(self.experts) + sum(len(one.actions) for one in before)
         for first, (actions, losses, odds, _) in zip(range(0, len(rows), BLOCK), self.blocks(), strict=True):
-            said = np.array(rows[first : first + BLOCK, at : at + len(policy.actions)])
-            q = np.zeros((len(said), len(labels)))
+            columns = np.array(rows[first : first + BLOCK, at : at + len(policy.actions)])
+            q = np.zeros((len(columns), len(labels)))
             for i, label in enumerate(policy.actions):
                 if label in self._number:
-                    q[:, self._number[label]] = said[:, i]
-                elif said[:, i].any():
+                    q[:, self._number[label]] = columns[:, i]
+                elif columns[:, i].any():
                     raise NoSupport(
-                        f"a log must have every action that policy {policy.name!r} plays; {clipped(label)} is not there"
+                        f"policy {policy.name!r} plays an action that is not in the log; got {clipped(label)}"
                     )
             yield actions, losses, odds, q
 
     def close(self) -> None:
-        """Let the disk go."""
+        """Delete the file."""
         self._rows.close()
 
 

@@ -1,4 +1,4 @@
-"""The page of a replay: estimates with their intervals, and how they settled."""
+"""HTML page of a replay: estimates with their intervals, and their convergence."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hannan.tables.write import ROWS, Name, curve, lines, made_by
 
 
 def replay_page(told: Evaluated) -> Page:
-    """The page of a replay: who does best first, then every estimate, and how they settled."""
+    """Return the page of a replay: the best first, then all estimates, and their convergence."""
     word, level = "gain" if told.gains else "loss", f"{told.logged.level:.0%}"
     best = told.best_action
     tiles = [Tile(number(told.logged.value), f"mean {word} of the logged policy")]
@@ -29,14 +29,14 @@ def replay_page(told: Evaluated) -> Page:
         if one.curve.size:
             lines_ += curve(one.rows, one.curve[:, 0], one.name)
     heads = ("learner", "estimate", f"mean {word}", f"{level} from", "to", "rows accepted", "effective rows")
-    caption = "Each estimate is of the mean a row; the intervals hold for rare events too."
+    caption = "Each estimate is a mean per row. The intervals are valid for rare events too."
     fixed = any(one.fixed for one in told.learners)
-    caption += " A policy of your own is fixed: it learns nothing, so no rows are accepted for it." if fixed else ""
+    caption += " A user-defined policy does not learn, so it has no accepted rows." if fixed else ""
     blocks: tuple[Any, ...] = (Table(heads, tuple(rows), caption),)
     if lines_:
-        alt = f"The doubly robust estimate of the mean {word}, as the log is read (first run)."
-        alt += " Policies of your own are not drawn: they are fixed, and learn nothing." if fixed else ""
-        blocks += (lines("How the estimates settle", f"mean {word}", lines_, alt),)
+        alt = f"Doubly robust estimate of the mean {word}, by the number of rows read (first run)."
+        alt += " User-defined policies are not drawn, because they do not learn." if fixed else ""
+        blocks += (lines("Convergence of the estimates", f"mean {word}", lines_, alt),)
     played = Table(
         ("name", "description"), tuple((Name(o.name), Name(o.learner)) for o in told.learners), sortable=False
     )
@@ -44,12 +44,12 @@ def replay_page(told: Evaluated) -> Page:
     single = tuple((Name(e.name), e.value, *e.interval) for e in ranked[:ROWS])
     many = f" The first {ROWS} of {len(ranked)}." if len(ranked) > ROWS else ""
     sections = (
-        Section("Who does best", (Figure(spans(told)), Text(f"{_together(told)}{many}"))),
-        Section("Estimates", (*blocks, Fold("Who they are", (played,)))),
+        Section("Ranking", (Figure(spans(told)), Text(f"{_together(told)}{many}"))),
+        Section("Estimates", (*blocks, Fold("Descriptions of the learners", (played,)))),
         Section("Single actions", (Table(("action", f"mean {word}", f"{level} from", "to"), single),)),
         Section(
-            "What the words mean",
-            (Fold("The four estimates, and where their intervals come from", _meanings(told)),),
+            "Explanation of the terms",
+            (Fold("The four estimates, and the methods of their intervals", _meanings(told)),),
         ),
     )
     held = f" Condition: {told.condition}." if told.condition else ""
@@ -60,19 +60,17 @@ def replay_page(told: Evaluated) -> Page:
 
 
 def _together(told: Evaluated) -> str:
-    """What may be said of the best of many actions."""
+    """Return a sentence about which actions may be the best."""
     ranked = sorted(told.single, key=lambda e: -e.value if told.gains else e.value)
     best = ranked[0]
-    # All intervals hold at once, so an action whose interval lies apart from that of the best is worse.
+    # All intervals hold simultaneously, so an action is worse if its interval is disjoint from the one of the best.
     as_good = [
         e for e in ranked if (e.interval[1] >= best.interval[0] if told.gains else e.interval[0] <= best.interval[1])
     ]
-    says = f"The {told.logged.level:.0%} intervals of the single actions hold all at once"
+    holds = f"The {told.logged.level:.0%} intervals of the single actions hold simultaneously"
     if len(as_good) == 1:
-        return (
-            f"{says}, so that the best of {len(ranked)} is no lucky one: no other action can be as good as the first."
-        )
-    return f"{says}: {len(as_good)} of {len(ranked)} actions may be the best, as far as this log can tell."
+        return f"{holds}, so the first of the {len(ranked)} actions is better than all others at this confidence."
+    return f"{holds}: according to this log, {len(as_good)} of {len(ranked)} actions may be the best."
 
 
 def _meanings(told: Evaluated) -> tuple[Text, ...]:
@@ -82,13 +80,13 @@ def _meanings(told: Evaluated) -> tuple[Text, ...]:
 
 
 _MEANINGS = (
-    "*replay*: rows are accepted so that their actions have the learner's own distribution; the mean of those rows.",
-    "*ips*: every row, weighted by q/p, the learner's probability of the logged action over the log's.",
-    "*snips*: the same, divided by the sum of the weights: steadier, a little biased in short logs.",
-    "*dr*: doubly robust: the mean losses of the rows before, corrected by the weighted error. The one to read.",
+    "*replay*: mean over accepted rows. Rows are accepted so that their actions follow the learner's distribution.",
+    "*ips*: mean over all rows, weighted by q/p: the learner's probability of the logged action over the logged one.",
+    "*snips*: the same, divided by the sum of the weights. It has less variance, and a small bias in short logs.",
+    "*dr*: doubly robust: mean losses of the rows before, corrected by the weighted error. Recommended.",
     f"*The logged policy*: {LOGGED}.",
     "If propensities never change and losses are 0 or 1, the intervals of the logged policy and of single actions are "
-    "Clopper and Pearson's, exact for independent rows of one distribution. All others are empirical Bernstein "
+    "Clopper-Pearson intervals, exact for independent rows of one distribution. All others are empirical Bernstein "
     "intervals, which hold for any losses in their range, if no action ever had a smaller probability than the "
     "smallest propensity in the log. A column with the smallest probability of any action in each row verifies this "
     "condition. All intervals need a number of rows that was fixed in advance.",
@@ -96,9 +94,9 @@ _MEANINGS = (
 
 
 def spans(told: Evaluated, most: int = 30) -> Picture:
-    """Every learner and single action as a dot, the best first, with its interval as whiskers.
+    """Return a chart with one dot and interval per learner and action, the best first.
 
-    Of very many actions the best ones; learners, policies and the log are always there.
+    Of many actions only the best are drawn; learners, policies and the logged policy are always drawn.
     """
     word = "gain" if told.gains else "loss"
     found = [("the logged policy", told.logged, "logged")]
@@ -115,7 +113,7 @@ def spans(told: Evaluated, most: int = 30) -> Picture:
         for name, e, kind in drawn
     ]
     more = f"; the best {len(kept_actions)} of {len(told.single)} actions" if len(drawn) < len(found) else ""
-    alt = f"Mean {word} a row with its interval, the best first{more}."
+    alt = f"Mean {word} per row with its interval, the best first{more}."
     layer = Layer("spans", tuple(rows), x="mean", y="who", series="kind")
     order = tuple(name for name, _, _ in drawn)
-    return Picture(f"Mean {word} a row", f"mean {word}", "", (layer,), alt, order=order, height=22 * len(rows) + 20)
+    return Picture(f"Mean {word} per row", f"mean {word}", "", (layer,), alt, order=order, height=22 * len(rows) + 20)
