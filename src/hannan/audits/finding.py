@@ -49,7 +49,7 @@ class Finding(Result):
         return self.verdict == "exceeded"
 
     def shown(self) -> Shown:
-        """The verdict, what was measured against what was claimed, and the witness."""
+        """Return the verdict, the measured and the claimed level, and the witness."""
         before, loss = self.witness
         rows = [
             ("measured", f"{figure(self.measured)} in {self.claim.divergence}"),
@@ -60,7 +60,7 @@ class Finding(Result):
 
     @property
     def headline(self) -> str:
-        """The verdict in one sentence, which also reports an infinite claim."""
+        """Verdict as one sentence, which also reports an infinite claim."""
         if self.broken:
             return "exceeded: the witness disproves the claim"
         if self.claim.level == float("inf"):
@@ -69,5 +69,5 @@ class Finding(Result):
 
 
 def listed(numbers: Array) -> str:
-    """Some numbers, and no more than fit on a line."""
+    """Return the first numbers of an array as text that fits on a line."""
     return clipped(f"[{', '.join(figure(float(x)) for x in numbers[:40].reshape(-1))}]", 100)

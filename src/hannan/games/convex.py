@@ -20,7 +20,7 @@ from hannan.mathematics import streams
 from hannan.mathematics.bounds import Bound, Withheld
 from hannan.mathematics.convex.domains import Domain
 from hannan.mathematics.convex.leader import Leader, best_in_hindsight, columns, judge, region_of
-from hannan.mathematics.convex.losses import Loss, RankOne, on_your_word, refuse_at
+from hannan.mathematics.convex.losses import Loss, RankOne, assuming_convex, check_at
 from hannan.players.convex import Walk, refuted
 from hannan.players.identity import run_seed
 from hannan.players.private_ball import NoisySums
@@ -42,7 +42,7 @@ class Played:
         """Return the bound of the learner for losses of this shape, including solver error and ridge."""
         best = None if best_loss is None else max(best_loss, 0.0)
         bound = self.learner.bounded(rounds, best, bias=self.cost, shape=self.losses.shape).asked(against)
-        return on_your_word(bound, isinstance(self.losses, RankOne))
+        return assuming_convex(bound, isinstance(self.losses, RankOne))
 
 
 class PointRunner(Runner):
@@ -171,7 +171,7 @@ class ConvexRunner(PointRunner):
         learner, noted = self.learner, dict(zip(ends.tolist(), range(places.start, places.stop), strict=True))
         for t, loss in enumerate(self.losses[rows], 1):
             x, _ = leader.act()
-            refuse_at(loss, x, learner.lipschitz, learner.loss_bound)
+            check_at(loss, x, learner.lipschitz, learner.loss_bound)
             leader.observe(x, loss)
             if t in noted:
                 self.own[run, noted[t]] = leader.run.own
@@ -212,7 +212,7 @@ class Walked:
         bound = self.learner.bound(rounds, best_loss, against=against)
         if rounds == len(self.losses) and (wrong := refuted(self.regret, bound)):
             raise Withheld(wrong)
-        return on_your_word(bound, isinstance(self.losses, RankOne))
+        return assuming_convex(bound, isinstance(self.losses, RankOne))
 
 
 class DescentRunner(PointRunner):
@@ -234,7 +234,7 @@ class DescentRunner(PointRunner):
     def _step(self, first: int, last: int) -> None:
         for t, loss in enumerate(self.losses[first:last], first):
             x = self.walk.x
-            refuse_at(loss, x, self.learner.lipschitz, None)
+            check_at(loss, x, self.learner.lipschitz, None)
             self.moves[t], self.own[t] = x, loss.value(x)
             self.walk.step(np.asarray(loss.gradient(x)))
 

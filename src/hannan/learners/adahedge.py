@@ -1,4 +1,4 @@
-"""AdaHedge (de Rooij, van Erven, Grunwald, Koolen 2014): experts without tuning, in whatever units the losses are."""
+"""AdaHedge (de Rooij, van Erven, Grunwald and Koolen 2014): experts without tuning, for losses in any units."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from hannan.players.certificate import MEAN_PLAY, Certificate
 from hannan.players.sleeping import SleepingPlayer
 from hannan.saving.formatting import figure
 
-#: Squares of smaller spans could underflow, and with them the sum of variances.
+#: Smaller spans are treated as 0, because their squares could underflow in the sum of variances.
 _LEAST_SPAN = 1e-140
-#: No range is stated; beyond this, sums of losses could overflow.
+#: Largest loss without a stated range; sums of larger losses could overflow.
 ANY = (-1e150, 1e150)
 _SOURCE = "AdaHedge, de Rooij et al. 2014"
 
@@ -90,14 +90,14 @@ class AdaHedge(Learner):
 
     @property
     def width(self) -> float:
-        """1, because losses are played in their own units."""
+        """Width of a unit of loss: 1, because losses are not normalized."""
         return 1.0
 
     def in_units(self, total: float, rounds: int) -> float:
         return -total if self.gains else total
 
     def schedule(self) -> Schedule:
-        raise ValueError("the scale of AdaHedge is Delta/ln n, which the losses set: it has no schedule")
+        raise ValueError("AdaHedge has no schedule: its scale Delta/ln n depends on the losses")
 
     def _weigher(self) -> Weigher:
         return Weigher("adahedge", (1.0 / math.log(self.n) if self.n > 1 else 0.0,))
@@ -140,31 +140,35 @@ class AdaHedge(Learner):
         """
         rounds = None if rounds is None else validation.count(rounds, "rounds", least=0)
         if printed:
-            raise Withheld("AdaHedge is not in the paper: there is no printed form")
+            raise Withheld("the paper has no bound for AdaHedge; got printed=True")
         if spread is None and self._ranged:
             spread = self.loss_range[1] - self.loss_range[0]
         if self._trivial or rounds == 0:
             return bounds.nothing()
         if spread is None:
             raise Withheld(
-                "AdaHedge needs no range, and its bound is in the range of the losses: give spread or loss_range, "
-                "or ask for the certificate after play"
+                "the bound of AdaHedge depends on the loss range; pass loss_range= or spread=, "
+                "or use player.certificate() after playing"
             )
         spread = validation.positive(spread, "spread")
         if rounds is None and not (self._ranged and best_loss is not None):
-            raise ValueError("rounds must be given: the bound grows with them")
+            raise ValueError("rounds is required: the bound depends on the number of rounds")
         most = math.inf if rounds is None else spread * rounds / 4.0
         smaller = math.inf
         if best_loss is not None and self._ranged:
             total, units = validation.real(best_loss, "best_loss"), self.units
             if rounds is None and units.zero != 0.0:
-                raise ValueError(f"best_loss needs rounds as well for loss_range {self.loss_range}; got it alone")
+                raise ValueError(
+                    f"rounds is required with best_loss for loss_range {self.loss_range}; got best_loss alone"
+                )
             best = float(units.lost(total, rounds or 0))
             top = math.inf if rounds is None else units.width * rounds
             slack = 1e-9 * (spread + abs(total))
             if not -slack <= best <= top + slack:
-                raise ValueError(f"best_loss must be possible in {rounds} rounds of {self.loss_range}; got {total!r}")
-            best = min(max(best, 0.0), 0.5 * top)  # L*(T - L*)/T is largest at T/2, and the best loss may be smaller
+                raise ValueError(
+                    f"best_loss must be a possible total of {rounds} rounds in {self.loss_range}; got {total!r}"
+                )
+            best = min(max(best, 0.0), 0.5 * top)  # L*(T - L*)/T is largest at T/2.
             smaller = best * (1.0 - best / top) if math.isfinite(top) else best
         used = best_loss is not None and smaller < most
         terms = best_loss_terms(self.n, spread, min(most, smaller))
@@ -276,7 +280,7 @@ class AdaHedgePlayer(SleepingPlayer):
     def bound_of(self, seen: Seen, late: int) -> tuple[Bound | None, str]:
         """Return (bound for the observed numbers or None, reason if None); `late` is the largest delay."""
         if late:
-            # The two forms below are of losses that come at once; what they come from holds whenever they come.
+            # The two forms below hold without delay; the form that they are derived from holds with any delay.
             terms = {"2 Delta": 2.0 * seen.gap}
             return settled(terms, "AdaHedge with late losses, docs/proofs/combine.md", seen.rounds, seen.span), ""
         return self.learner.observed_bound(seen), ""
@@ -295,7 +299,7 @@ class Rule:
 
     def __post_init__(self) -> None:
         if self.name not in FORECASTS:
-            raise ValueError(f"a rule must be one of {', '.join(FORECASTS)}; got {self.name!r}")
+            raise ValueError(f"rule must be one of {', '.join(FORECASTS)}; got {self.name!r}")
         object.__setattr__(self, "loss_range", validation.loss_range(self.loss_range, ANY[1]))
 
     def __repr__(self) -> str:

@@ -84,7 +84,7 @@ def exp3_ix(n: int, rounds: int, delta: float, scale: float) -> Terms:
 
 
 def likely(learner: Any, rounds: int, delta: float) -> Terms:
-    """The terms of a bound with probability 1 - delta, or the reason why there is none."""
+    """Return the terms of a bound with probability 1 - delta; raise Withheld if none is proved."""
     schedule, estimator = learner.schedule(), learner.estimator
     scale = schedule.scale(1, 0.0)
     fits = estimator.exploration > 0.0 and math.isclose(2.0 * scale * estimator.exploration, 1.0, rel_tol=1e-9)
@@ -97,8 +97,8 @@ def bandit(learner: Any, rounds: int) -> list[Proof]:
     """Return the published bounds for exactly this smoothing, tuning and estimator."""
     n, estimator, smoothing, tuning = learner.n, learner.estimator, learner.smoothing, learner.tuning
     if estimator.exploration > 0.0 and not smoothing.first_order:
-        # Estimates are at most the exact ones, so the terms of range and drift stay; the rest is gamma sum lhat,
-        # and, where the best arm may depend on the moves, E max_i (Lhat_i - L_i) <= ln n/(2 gamma).
+        # Estimates are at most the exact ones, so the terms of range and drift remain. The rest is gamma sum lhat and,
+        # if the best arm may depend on the moves, E max_i (Lhat_i - L_i) <= ln n/(2 gamma).
         exact = dataclasses.replace(learner, estimator=ImportanceWeighted())._derived(rounds, None)
         terms = {**exact.terms, "gamma n T": estimator.exploration * n * rounds}
         source = f"{exact.source}; implicit exploration, after Neu 2015"
@@ -116,7 +116,7 @@ def bandit(learner: Any, rounds: int) -> list[Proof]:
         terms, source = frechet(n, rounds, 1.0 / factor), "Honda, Ito, Tsuchiya 2023"
         if estimator.weights == "exact":
             return [Proof(terms, source, "published")]
-        # Their weights are geometric and uncapped: a cap only lowers estimates, and costs its bias.
+        # The weights are geometric. A cap decreases estimates and adds its bias.
         if estimator.weights == "resampled":
             return [Proof(terms | estimator.bias(n, rounds), f"{source}; capped", "published")]
     return []
@@ -203,15 +203,15 @@ class Bandit(Learner):
     estimator: Estimator = _LEFT_OUT
     loss_range: tuple[float, float] = (0.0, 1.0)
     gains: bool = False
-    #: The names of the arms, where they have any: `Bandit(["red", "blue"])`.
+    #: Names of the arms, if there are any: `Bandit(["red", "blue"])`.
     arms: tuple[str, ...] | None = field(default=None, repr=False)
 
     _unsaid: ClassVar[dict[str, Any]] = {"estimator": ImportanceWeighted()}
-    #: Whether smoothing and estimator were omitted beside a `Horizon`; no part of the description.
+    #: True if smoothing and estimator were omitted with a `Horizon`. Not part of the description.
     _horizon_alone: ClassVar[bool] = False
-    #: Keys of a stored description beside the fields.
+    #: Keys of a stored description in addition to the fields.
     _stored_keys: ClassVar[tuple[str, ...]] = ("tuned_scale",)
-    # E Lhat_i <= L_i for an arm that is fixed, not for the best one where the losses follow the moves.
+    # E Lhat_i <= L_i holds for a fixed arm, but not for the best arm if the losses depend on the moves.
     _sense: ClassVar[Sense | None] = "arm"
 
     def __post_init__(self) -> None:
@@ -247,7 +247,7 @@ class Bandit(Learner):
 
     @property
     def _formerly(self) -> Bandit | None:
-        """The learner that version 0.2 built from the same arguments; None if it built this one."""
+        """Return the learner that version 0.2 built from the same arguments; None if it is the same."""
         if self._horizon_alone:
             return dataclasses.replace(self, estimator=ImportanceWeighted())
         return dataclasses.replace(self, tuning=Fixed(self._common_scale())) if self._tuned_reduced else None
@@ -258,12 +258,12 @@ class Bandit(Learner):
         return self.tuning.schedule(k.range, self._variance(k)).scale(1, 0.0)
 
     def _pinned(self) -> dict[str, Any]:
-        """The tuned scale, which the stored description states: version 0.2 played another one and stated none."""
+        """Tuned scale in the stored description. Version 0.2 stored none, and played another scale."""
         return {"tuned_scale": self.schedule().scale(1, 0.0)} if self._tuned_reduced else {}
 
     @classmethod
     def _from_stored(cls, fields: dict[str, Any]) -> Bandit:
-        """Build a learner from its stored description, at the scale that its writer played."""
+        """Return a learner from its stored description, with the scale of the version that stored it."""
         scale = fields.pop("tuned_scale", None)
         learner = cls(**fields)
         if learner._horizon_alone or not learner._tuned_reduced:
@@ -284,7 +284,7 @@ class Bandit(Learner):
 
     @property
     def _grows(self) -> bool:
-        """Whether its scale grows with the rounds."""
+        """True if the scale grows with the rounds."""
         return self.tuning.order == "zero" and self.tuning.last_round is None
 
     def _variance(self, k: Constants) -> float:
@@ -292,7 +292,7 @@ class Bandit(Learner):
         return self.smoothing.bandit_variance_constant(self.n, self._resamples and not self._grows)
 
     def _barrier_bias(self, k: Constants, rounds: int) -> float:
-        """The bias of the log-barrier's comparator and of the estimator."""
+        """Return the bias of the log-barrier's comparator and of the estimator."""
         return k.bias + sum(self.estimator.bias(self.n, rounds).values())
 
     def schedule(self) -> Schedule:
@@ -302,7 +302,7 @@ class Bandit(Learner):
         if self._trivial:
             return Schedule.constant(1.0)
         if self._tuned_reduced:
-            rounds = needed(tuning.told_rounds, "the scale is tuned to them")
+            rounds = needed(tuning.told_rounds, "the scale depends on it")
             return Schedule.constant(bounds.reduced_variance_scale(self.n, rounds))
         if tuning.order == "zero" and not barrier:
             k = self._tuned_constants(self.n, tuning.told_rounds)
@@ -310,7 +310,7 @@ class Bandit(Learner):
         if barrier and tuning.by_best_loss:
             k = self._tuned_constants(self.n, tuning.told_rounds)
             scale = bounds.resampled_barrier_scale if self._resamples else bounds.barrier_scale
-            horizon = needed(tuning.told_rounds, "the range of the log-barrier depends on them")
+            horizon = needed(tuning.told_rounds, "the range of the log-barrier depends on it")
             return Schedule.constant(scale(k.range, self.tuned_best(), self._barrier_bias(k, horizon)))
         if barrier and tuning.order == "first":
             k = self._tuned_constants(self.n, tuning.told_rounds)
@@ -356,10 +356,10 @@ class Bandit(Learner):
         if delta is None:
             return super().bound(rounds, best_loss, printed=printed, against=against)
         delta = validation.between(delta, 0.0, 1.0, "delta", "()")
-        mean = super().bound(rounds, best_loss, printed=printed)  # refuses what is past the horizon
+        mean = super().bound(rounds, best_loss, printed=printed)  # Raises beyond the horizon.
         if self._trivial or rounds == 0:
             return mean.asked(against)
-        played = needed(self._horizon if rounds is None else rounds, "the bound grows with them")
+        played = needed(self._horizon if rounds is None else rounds, "the bound depends on the number of rounds")
         terms = likely(self, played, delta)
         proof = Proof(terms, "implicit exploration, after Neu 2015", against="any", sense="likely")
         bound = self._in_units(proof, played).asked(against)
@@ -367,7 +367,7 @@ class Bandit(Learner):
         return dataclasses.replace(bound, condition=said, printed=mean.printed)
 
     def _proofs(self, rounds: int | None, best: float | None, known: bool, delay: int) -> list[Proof]:
-        proofs = bandit(self, needed(rounds, "the bound grows with them"))
+        proofs = bandit(self, needed(rounds, "the bound depends on the number of rounds"))
         try:
             proofs.append(self._derived(rounds, best))
         except Withheld:
@@ -376,7 +376,7 @@ class Bandit(Learner):
         return proofs
 
     def _derived(self, rounds: int | None, best: float | None) -> Proof:
-        played = needed(rounds, "the bound grows with them")
+        played = needed(rounds, "the bound depends on the number of rounds")
         if self.smoothing.first_order:
             return self._barrier(played, best)
         perturbed = self.smoothing.perturbation is not None

@@ -1,4 +1,4 @@
-"""Tsallis and Shannon together (Zimmert, Seldin 2020): a bandit for late feedback that is told no delay."""
+"""Hybrid regularizer of Tsallis and Shannon (Zimmert and Seldin 2020): a bandit for delayed feedback."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class DelayedPlayer(RememberedBanditPlayer):
     def missing(self) -> int:
         """D so far: the number of missing losses at each move, summed over the moves."""
         moves, before, foreseen = self._memory
-        # The memory is a call behind where moves were drawn since.
+        # The memory lags one call behind if moves were drawn since then.
         return int(foreseen if self.round != moves else before)
 
     def _bound(self, best: float | None) -> tuple[Bound | None, str]:

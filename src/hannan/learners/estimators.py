@@ -1,4 +1,4 @@
-"""Estimators: how a bandit turns one observed loss into a loss vector, lhat = loss * weight * e_action.
+"""Estimators: rules that turn one observed loss into a loss vector, lhat = loss * weight * e_action.
 
 The weight stands for 1/p and is decided when the move is drawn, so that late feedback is weighted with
 the probability of its own ticket. The engine has the same rules by the name `kernel`; `weight` is the
@@ -34,7 +34,7 @@ class Drawn(NamedTuple):
         return float(self.distribution[self.action])
 
 
-#: Members that determine an estimate; the first is the one that every estimator defines.
+#: Members that determine an estimate; every estimator defines the first one.
 MEMBERS = ("weight", "baselines", "draws", "kernel", "parameter", "weights", "exploration", "bias")
 POSSIBLE = "A user-defined estimator derives from hn.Estimator and defines `weight`, and `baselines` if it has any."
 #: Facts that only a proof in this package may state.
@@ -72,7 +72,7 @@ class Estimator:
     kernel: ClassVar[str] = ""
     #: "exact" if the weight is 1/p and there are no baselines, "resampled" if it is a capped number of trials.
     weights: ClassVar[Literal["exact", "resampled", "other"]] = "other"
-    #: True if the weight is drawn: then past moves alone do not determine the estimates.
+    #: True if the weight is random, so that past moves do not determine the estimates.
     draws: ClassVar[bool] = False
 
     def __new__(cls, *args: Any, **fields: Any) -> Self:
@@ -291,7 +291,7 @@ class ReducedVariance(Estimator):
 
 
 Uniform = Callable[[], float]
-#: What the engine calls: (action, distribution, losses, scale, uniform) -> (weight, baselines or None).
+#: Signature for the engine: (action, distribution, losses, scale, uniform) -> (weight, baselines or None).
 Rule = Callable[[int, Array, Array, float, Uniform], tuple[float, Array | None]]
 
 
@@ -340,7 +340,7 @@ def check_playable(estimator: Any, n: int) -> None:
 
 
 def capped_geometric(u: float, p: float, cap: int) -> float:
-    """min(cap, K), P(K > k) = (1-p)^k, by inversion of one uniform.
+    """Return min(cap, K) with P(K > k) = (1-p)^k, by inversion of one uniform.
 
     >>> capped_geometric(0.5, 0.25, 10), capped_geometric(0.999, 0.25, 10)
     (3.0, 10.0)

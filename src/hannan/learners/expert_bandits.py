@@ -71,7 +71,7 @@ class ExpertBandit(Learner):
         if not isinstance(self.clip, str):
             object.__setattr__(self, "clip", threshold(self.clip, self.actions))
         elif self.clip != "tuned":
-            raise ValueError(f'clip must be a number of [0, 1/K] or "tuned"; got {self.clip!r}')
+            raise ValueError(f'clip must be a number in [0, 1/K] or "tuned"; got {self.clip!r}')
         if self.tuning is None:
             object.__setattr__(self, "tuning", SelfConfident() if self.clip == "tuned" else Anytime())
         self._check()
@@ -100,7 +100,7 @@ class ExpertBandit(Learner):
     def schedule(self) -> Schedule | ClippedSchedule:
         tuning, n = self.tuning, self.experts
         if self.clip == "tuned" and tuning.order != "first":
-            raise self._refuse_tuning('BestLoss or SelfConfident under clip="tuned"')
+            raise self._refuse_tuning('BestLoss or SelfConfident with clip="tuned"')
         if tuning.order == "given":
             return tuning.schedule(0.0, 0.0)
         ranged = tuning.told_rounds is not None or not self.smoothing.needs_rounds
@@ -124,17 +124,20 @@ class ExpertBandit(Learner):
         k = self._constants(self.experts, self._horizon or rounds)
         source = f"{_THEOREM}: {'clipped' if clipped else 'unclipped'}, {type(tuning).__name__}"
         if k.range <= 0.0:
-            return Proof({"one round": needed(rounds, "the log-barrier has no range in one round")}, source)
+            return Proof({"one round": needed(rounds, "the range of the log-barrier depends on it")}, source)
         if clipped:
             if best is None:
-                raise ValueError("best_loss or rounds must be given: the bound grows with the best loss")
+                raise ValueError("best_loss or rounds is required: the bound depends on the best loss")
             if not schedule.is_constant:
                 terms = bounds.clipped_self_confident(k.c, self.actions, best, k.bias)
                 return Proof(terms, source, supposes=best)
             scale = schedule.scale(1, 0.0)
             kept = bounds.kept_clipped(k.rate / scale, self.rho, self.actions)
             return Proof(bounds.first_order(scale * k.range, kept, best, k.bias), source, supposes=best)
-        played, variance = needed(rounds, "the bound grows with them"), k.rate * min(self.actions, self.experts)
+        played, variance = (
+            needed(rounds, "the bound depends on the number of rounds"),
+            k.rate * min(self.actions, self.experts),
+        )
         assert isinstance(schedule, Schedule)
         return Proof(bounds.root(k.range, variance, *schedule[:3], played, k.bias), source)
 

@@ -99,12 +99,12 @@ class Experts(Learner):
     def _clean_prior(self) -> tuple[float, ...]:
         if not self.smoothing.hedge:
             raise ValueError(
-                "prior weights need Entropy or Gumbel: for those the proof carries over, max log 1/prior in "
-                f"place of log n; got {self.smoothing!r}"
+                "prior requires smoothing=Entropy() or Gumbel(), for which a bound with prior weights is proved; "
+                f"got {self.smoothing!r}"
             )
         prior = validation.distribution(self.prior, "prior")
         if prior.shape != (self.n,) or not (prior > 0.0).all():
-            raise ValueError(f"prior must be {self.n} weights > 0; got {self.prior!r}")
+            raise ValueError(f"prior must have {self.n} weights > 0; got {self.prior!r}")
         return tuple(float(x) for x in prior)
 
     @property
@@ -333,12 +333,14 @@ class Experts(Learner):
         source = f"{_THEOREM if math.isfinite(k.rate) else _LOG_CONCAVE}: {type(tuning).__name__}"
         scale = schedule.scale(1, 0.0)
         if k.range <= 0.0:
-            return Proof({"one round": needed(rounds, "the log-barrier has no range in one round")}, source)
+            return Proof({"one round": needed(rounds, "the range of the log-barrier depends on it")}, source)
         if delay:
             if not schedule.is_constant:
-                raise Withheld(f"{tuning!r} changes its scale, and no delay bound covers that: no bound")
+                raise Withheld(f"no bound for delayed feedback is proved for {tuning!r}, because its scale changes")
             if not math.isfinite(k.rate):
-                raise Withheld(f"{self.smoothing!r} has no rate, without which no delay bound is proved")
+                raise Withheld(
+                    f"no bound for delayed feedback is proved for {self.smoothing!r}, because it has no rate"
+                )
             late = math.exp(min(k.rate / scale * delay, 700.0))
             kept = bounds.kept_experts(k.rate / scale)
             terms = bounds.first_order(scale * k.range, kept, _known(best), k.bias, late)
@@ -350,7 +352,7 @@ class Experts(Learner):
             return Proof(bounds.experts_self_confident(k.c, _known(best), k.bias), source, supposes=best)
         proofs = []
         if not schedule.is_constant:
-            needed(rounds, "the bound grows with them")
+            needed(rounds, "the bound depends on the number of rounds")
         if rounds is not None:
             variance = self.smoothing.proved_variance_constant(self.n)
             proofs.append(Proof(bounds.root(k.range, variance, *schedule[:3], rounds, k.bias), source))
@@ -359,7 +361,7 @@ class Experts(Learner):
             terms = bounds.first_order(scale * k.range, kept, _known(best), k.bias)
             proofs.append(Proof(terms, source, supposes=best))
         if not proofs:
-            needed(rounds, f"{self.smoothing!r} has a bound that grows with them alone")
+            needed(rounds, f"the bound of {self.smoothing!r} depends on the number of rounds only")
         return min(proofs, key=lambda proof: proof.value)
 
     def _as_printed(self, rounds: int | None, best: float | None) -> Bound:
@@ -393,5 +395,5 @@ def _inverse_squares(schedule: Schedule, rounds: int) -> float:
 
 def _known(best: float | None) -> float:
     if best is None:
-        raise ValueError("best_loss or rounds must be given: the bound grows with the best loss")
+        raise ValueError("best_loss or rounds is required: the bound depends on the best loss")
     return best

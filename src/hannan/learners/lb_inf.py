@@ -14,7 +14,7 @@ from hannan.saving import frozen
 if TYPE_CHECKING:
     from hannan.learners.learner import Arms
 
-#: (x - log(1 + x))/x^2 at x = -1/2, which is the largest where x >= -1/2.
+#: (x - log(1 + x))/x^2 at x = -1/2, its maximum over x >= -1/2.
 _CURVE = 4.0 * (log(2.0) - 0.5)
 
 
@@ -90,7 +90,7 @@ class LBInf(NamedArms):
         # g^2 grows by v/s + v^2/(4 g^2 s^2) <= v/s (1 + 1/(16 s)) in a round, where s >= 1 without rounds.
         spent = 17.0 / 16.0 * self.inverse_logs(rounds) if self.rounds is None else (1.0 + 0.0625 / s) * rounds / s
         grown = sqrt(n * (4.0 * n + (1.0 - 1.0 / n) * spent))
-        # Any b for which some of every arm is left will do.
+        # The bound holds for every b that leaves a positive probability for every arm.
         b = min(grown / (n - 1), 0.5 * rounds / n)
         terms = {
             "range": grown * log(rounds / b) - 2.0 * n * log(n),
@@ -102,7 +102,7 @@ class LBInf(NamedArms):
 
     @staticmethod
     def inverse_logs(rounds: int) -> float:
-        """sum_(t <= T) 1/ln(t + e - 1), from above: stretches are taken as their first.
+        """Return an upper bound on sum_(t <= T) 1/ln(t + e - 1): blocks are bounded by their first term.
 
         >>> LBInf.inverse_logs(1), round(LBInf.inverse_logs(10_000), 1)
         (1.0, 1245.2)

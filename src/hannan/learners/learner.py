@@ -28,11 +28,11 @@ from hannan.mathematics.smoothing import Smoothing
 from hannan.saving.result import Shown, as_html
 
 if TYPE_CHECKING:
-    #: A count of arms, or their names.
+    #: A number of arms, or their names.
     Count = int | Sequence[str]
 
     class Arms:
-        """To type checkers, the field `n` of a bandit: a count or names go in, a count comes out."""
+        """Type of the field `n` of a bandit for type checkers: assigned a number or names, read as a number."""
 
         def __get__(self, learner: object, owner: type | None = None) -> int: ...
         def __set__(self, learner: object, value: Count) -> None: ...
@@ -51,29 +51,31 @@ def name_arms(learner: Any) -> None:
     """Replace a list of names given as n by n and `arms`; names are distinct non-empty strings, one per arm."""
     if isinstance(learner.n, (list, tuple)):
         if learner.arms is not None:
-            raise ValueError(f"arms must be named once; got {list(learner.n)!r} and arms={learner.arms!r}")
+            raise ValueError(
+                f"pass names of arms as n or as arms=, not both; got {list(learner.n)!r} and arms={learner.arms!r}"
+            )
         object.__setattr__(learner, "arms", tuple(learner.n))
         object.__setattr__(learner, "n", len(learner.n))
     if learner.arms is None:
         return
     names = tuple(learner.arms)
     if not (names and all(isinstance(name, str) and name for name in names)):
-        raise ValueError(f"names of arms must be text, one for each arm; got {list(names)!r}")
+        raise ValueError(f"arm names must be non-empty strings; got {list(names)!r}")
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise ValueError(f"names of arms must differ; got {twice!r} twice")
+        raise ValueError(f"arm names must be unique; got {twice!r} twice")
     if len(names) != learner.n:
-        raise ValueError(f"names of arms must be {learner.n}, one for each; got {len(names)}")
+        raise ValueError(f"arms must have {learner.n} names, one per arm; got {len(names)}")
     object.__setattr__(learner, "arms", names)
 
 
 #: Reasons for the missing privacy statement: of learners that observe all losses, and only their own.
 EVERY = (
-    "its stability is of one step and one side, and its tuning may follow what it saw, so that one loss may show in "
-    "every later move"
+    "its stability is proved for one step in one direction, and its tuning may depend on the losses, so one loss may "
+    "affect every later move"
 )
 OWN = (
-    "it divides a loss by the probability of its move, so that one loss can change the play by more than any level "
+    "a loss is divided by the probability of its move, so one loss can change the play by more than any level "
     "fixed in advance"
 )
 
@@ -83,7 +85,7 @@ class NotPrivate:
 
     def privacy(self, *_: Any, **__: Any) -> NoReturn:
         """Raise Withheld, because no two-sided statement over rounds is proved; the message names an alternative."""
-        setup: Any = getattr(self, "setup")()  # noqa: B009, of the learner that this is part of
+        setup: Any = getattr(self, "setup")()  # noqa: B009, a method of the learner
         n: int = getattr(self, "n", 0) or getattr(self, "experts", 2)
         if setup.setting == "experts":
             exposed, instead = (
@@ -102,7 +104,7 @@ class NotPrivate:
                 ),
             )
         raise Withheld(
-            f"{type(self).__name__} states no privacy: {exposed}. What there is: {instead}. hn.audit measures the "
+            f"no privacy is proved for {type(self).__name__}: {exposed}. Alternative: {instead}. hn.audit measures the "
             "stability of one step"
         )
 
@@ -262,21 +264,21 @@ class Learner(NotPrivate, saving.Described):
         return f"{type(self).__name__}({', '.join(parts)})"
 
     def _said(self, name: str) -> Any:
-        """A field as `repr` shows it."""
+        """Return a field as `repr` prints it."""
         return getattr(self, name)
 
     def _check(self) -> None:
-        """The fields that every learner has."""
+        """Validate the fields that every learner has."""
         if not isinstance(self.smoothing, Smoothing):
-            raise ValueError(f"smoothing must be a law or a regularizer; got {self.smoothing!r}")
+            raise ValueError(f"smoothing must be a Law or Regularizer such as hn.Tsallis(0.5); got {self.smoothing!r}")
         if isinstance(self.smoothing, Regularizer):
             check_playable(self.smoothing, "smoothing")
-        self.smoothing.assumptions()  # raises if a stated fact is contradicted
+        self.smoothing.assumptions()  # Raises if a stated constant is contradicted.
         check_tuning(self.tuning)
         self._check_units()
 
     def _check_units(self) -> None:
-        """loss_range and gains."""
+        """Validate loss_range and gains."""
         object.__setattr__(self, "loss_range", validation.loss_range(self.loss_range, self._largest))
         if not isinstance(self.gains, bool):
             raise ValueError(f"gains must be True or False; got {self.gains!r}")
@@ -285,41 +287,41 @@ class Learner(NotPrivate, saving.Described):
 
     @property
     def units(self) -> Units:
-        """Between the user's losses (or gains) and those in [0, 1]."""
+        """Conversion between the user's losses (or gains) and losses in [0, 1]."""
         return Units.of(self.loss_range, self.gains)
 
     @property
     def width(self) -> float:
-        """high - low: what one unit of normalised loss is worth."""
+        """Width of the loss range, high - low."""
         return self.loss_range[1] - self.loss_range[0]
 
     def in_units(self, total: float, rounds: int) -> float:
-        """A cumulative loss of losses in [0, 1], as one (or a gain) in the user's units."""
+        """Return a cumulative loss of losses in [0, 1] as a loss (or gain) in the user's units."""
         return float(self.units.total(total, rounds))
 
     def _normalised(self, total: float, rounds: int | None, name: str) -> float:
-        """A cumulative loss (or gain) of the user's, as one of losses in [0, 1]."""
+        """Return a cumulative loss (or gain) in the user's units as a loss of losses in [0, 1]."""
         if self.units.zero != 0.0 and rounds is None:
             word = "gain" if self.gains else "loss"
             raise ValueError(
-                f"{name} needs rounds as well, because a {word} of 0 is not the best of loss_range "
-                f"{self.loss_range}; got {name}={total!r} alone"
+                f"rounds is required with {name}, because a {word} of 0 is not the best value of loss_range "
+                f"{self.loss_range}; got {name}={total!r} without rounds"
             )
         best = float(self.units.normal(total, rounds or 0))
         most = math.inf if rounds is None else float(rounds)
         slack = 1e-9 * (1.0 + abs(total) / self.width)
         if not -slack <= best <= most + slack:
-            raise ValueError(f"{name} must be possible in {rounds} rounds of {self.loss_range}; got {total!r}")
+            raise ValueError(f"{name} must be a possible total of {rounds} rounds in {self.loss_range}; got {total!r}")
         return min(max(best, 0.0), most)
 
     def tuned_best(self) -> float:
-        """Lt of BestLoss for losses in [0, 1]; a Horizon is the BestLoss of all its rounds."""
+        """Return the best loss of the tuning, for losses in [0, 1]; for a Horizon the number of its rounds."""
         told, rounds = self.tuning.told_best, self.tuning.told_rounds
         if told is None:
-            return float(needed(rounds, "they stand for the best loss"))
+            return float(needed(rounds, "the default of the best loss is the number of rounds"))
         best = self._normalised(told, rounds, "the bound of BestLoss")
         if best <= 0.0:
-            raise ValueError(f"BestLoss needs a bound > 0 above the best possible; got {self.tuning!r}")
+            raise ValueError(f"the bound of BestLoss must be worse than the best possible total; got {self.tuning!r}")
         return best
 
     # Bounds
@@ -364,19 +366,17 @@ class Learner(NotPrivate, saving.Described):
         horizon = self._horizon
         if horizon is not None:
             if rounds is not None and rounds > horizon:
-                raise Withheld(
-                    f"{self.tuning!r} was tuned for {horizon} rounds and {rounds} are played: no bound past them"
-                )
+                raise Withheld(f"{self.tuning!r} is tuned for {horizon} rounds; no bound is proved for {rounds}")
             rounds = horizon if rounds is None else rounds
         if rounds is None and self.tuning.told_best is not None and self.units.zero != 0.0:
-            rounds = self.tuning.told_rounds  # what it supposes of the best loss is of so many
+            rounds = self.tuning.told_rounds  # The best loss of the tuning refers to this number.
         best = None if rounds is None else float(rounds)
         if best_loss is not None:
             best = self._normalised(validation.real(best_loss, "best_loss"), rounds, "best_loss")
         if self.tuning.told_best is not None:
             tuned = self.tuned_best()
             if best_loss is not None and best is not None and best > tuned * (1.0 + 1e-12):
-                raise Withheld(f"{self.tuning!r} holds up to its best loss; got {best_loss!r}, above it: no bound")
+                raise Withheld(f"{self.tuning!r} has no bound for a worse best loss; got best_loss={best_loss!r}")
             best = tuned if best is None else min(best, tuned)
         if self._trivial or rounds == 0:
             none = bounds.nothing()
@@ -389,34 +389,34 @@ class Learner(NotPrivate, saving.Described):
         return bound
 
     def _proofs(self, rounds: int | None, best: float | None, known: bool, delay: int) -> list[Proof]:
-        """Every bound that is proved for it; never none."""
+        """Return all bounds that are proved for the learner; at least one."""
         return [self._proof(rounds, best, known, delay)]
 
     def _proof(self, rounds: int | None, best: float | None, known: bool, delay: int) -> Proof:
-        """The terms of the bound for losses in [0, 1]: `best` is L*, or the rounds where it is not `known`."""
+        """Return the bound for losses in [0, 1]; `best` is L*, or the number of rounds if L* is not `known`."""
         raise NotImplementedError
 
     def _least(self, proofs: list[Proof], against: str | None) -> Proof:
-        """The least bound that holds against those asked for; the least of all where there is none."""
+        """Return the smallest bound that holds against an adversary; without one, the smallest of all bounds."""
         held = [p for p in proofs if against is None or covers(p.against or self._against, against)]
         return min(held or proofs, key=lambda proof: proof.value)
 
     def _as_printed(self, rounds: int | None, best: float | None) -> Bound:
-        """The paper's own form."""
+        """Return the bound as printed in the paper."""
         raise NotImplementedError
 
     @property
     def _trivial(self) -> bool:
-        """Whether there is nothing to choose."""
+        """True if there is only one choice."""
         raise NotImplementedError
 
     @property
     def _horizon(self) -> int | None:
-        """The rounds that the tuning counts on, if it does: Horizon's, or those in the range of LogBarrier."""
+        """Number of rounds that the tuning assumes: that of Horizon, or that in the range of LogBarrier."""
         return self.tuning.told_rounds if self.smoothing.needs_rounds else self.tuning.last_round
 
     def _in_units(self, proof: Proof, rounds: int | None) -> Bound:
-        """The bound in the user's units, rounded up; regret is at most the rounds times the range."""
+        """Return the bound in the user's units, rounded up, and at most rounds x loss range."""
         terms = {name: term * self.width for name, term in proof.terms.items()}
         bound = Bound(
             bounds.rounded_up(math.fsum(terms.values())), terms, proof.source, proof=proof.proof,
@@ -438,7 +438,7 @@ class Learner(NotPrivate, saving.Described):
             return bound
         bound = dataclasses.replace(bound, condition=self.smoothing.assumptions())
         if supposes is None or (rounds is not None and supposes >= rounds):
-            return bound  # no best loss is above the number of rounds
+            return bound  # The best loss is at most the number of rounds.
         told = self.tuning.told_best is not None and supposes == self.tuned_best()
         if told or best_loss is None:
             at_most = self._supposed(supposes, rounds)
@@ -447,57 +447,57 @@ class Learner(NotPrivate, saving.Described):
         return bound.supposing(at_most, self.gains)
 
     def _supposed(self, best: float, rounds: int | None) -> float:
-        """Return the best loss of losses in [0, 1] in the user's units, after so many rounds.
+        """Return the best loss of losses in [0, 1] in the user's units, after a number of rounds.
 
         If 0 is not the best loss of a round, the number in the user's units grows with the rounds.
         """
         if self.units.zero == 0.0 and self.tuning.told_best is not None:
             return self.tuning.told_best
-        return self.in_units(best, needed(rounds, "what BestLoss supposes depends on them"))
+        return self.in_units(best, needed(rounds, "the best loss in these units depends on it"))
 
     def _constants(self, n: int, rounds: int | None) -> Constants:
-        """Rate and range of the smoothing, or the reason why there are none."""
-        if self.smoothing.hedge:  # Entropy and Gumbel make one play, so one set of constants, to the last bit
+        """Return rate and range of the smoothing; raise Withheld if one of them is infinite or unknown."""
+        if self.smoothing.hedge:  # Entropy and Gumbel have the same play and the same constants.
             return Constants(1.0, math.log(n), 0.0)
         try:
             rate = self.smoothing.rate
         except ValueError as reason:
-            raise Withheld(f"no rate is known: {reason}") from None
+            raise Withheld(f"the smoothing has no rate: {reason}") from None
         if not math.isfinite(rate) and self._needs_rate:
-            raise Withheld(f"{self.smoothing!r} has an unbounded hazard, so its play has no rate: {self._unrated}")
+            raise Withheld(f"{self.smoothing!r} has an unbounded hazard and so no rate; {self._unrated}")
         if self.smoothing.needs_rounds and rounds is None:
             name = type(self.smoothing).__name__
-            raise Withheld(f"the range of {name} depends on the number of rounds: give rounds")
+            raise Withheld(f"rounds is required: the range of {name} depends on the number of rounds")
         spread = self.smoothing.range_constant(n, rounds)
         if not math.isfinite(spread):
-            raise Withheld(f"{self.smoothing!r} has an infinite mean, so its range is infinite: no regret bound")
+            raise Withheld(f"no bound is proved for {self.smoothing!r}, because its mean is infinite")
         return Constants(rate, spread, self.smoothing.comparator_cost(n))
 
-    #: What is left to a smoothing without a rate.
-    _unrated: ClassVar[str] = "only a Fixed scale, and no regret bound"
+    #: What is proved for a smoothing without a rate.
+    _unrated: ClassVar[str] = "only Fixed tuning is possible, without a regret bound"
 
     @property
     def _needs_rate(self) -> bool:
-        """Whether the bound of this tuning is made of the rate."""
+        """True if the bound of this tuning depends on the rate."""
         return True
 
     def _tuned_constants(self, n: int, rounds: int | None) -> Constants:
-        """The constants at construction: a tuning that needs what the smoothing lacks is refused."""
+        """Return the constants at construction; raise ValueError if the tuning needs one that does not exist."""
         try:
             return self._constants(n, rounds)
         except ValueError as reason:
             raise ValueError(f"{self.tuning!r} cannot tune {type(self).__name__}: {reason}") from None
 
     def _refuse_tuning(self, given: str) -> ValueError:
-        """No theorem covers the pair; `given` says which tunings there are."""
+        """Return an error for a pair that no theorem covers; `given` lists the possible tunings."""
         return ValueError(
-            f"{type(self).__name__} with {self.smoothing!r} must be tuned by {given}, for which bounds are "
+            f"tuning of {type(self).__name__} with {self.smoothing!r} must be {given}, for which bounds are "
             f"proved; got {self.tuning!r}"
         )
 
 
 def needed(rounds: int | None, what: str) -> int:
-    """The number of rounds where a bound cannot do without."""
+    """Return the number of rounds; raise ValueError with the reason if it is missing."""
     if rounds is None:
-        raise ValueError(f"rounds must be given: {what}")
+        raise ValueError(f"rounds is required: {what}")
     return rounds

@@ -52,14 +52,14 @@ class Remembered(Learner):
     def bound(
         self, rounds: int | None = None, best_loss: float | None = None, *, printed: bool = False, against: Whom = None
     ) -> Bound:
-        """A bound on the expected regret of the rounds, in the units of the losses, as published.
+        """Return the published bound on the expected regret, in the units of the losses.
 
         `best_loss` is an upper bound on the best loss in hindsight. A published bound that uses it is smaller and
         states the condition; without it the rounds stand for it. `against`: "any", "oblivious" or "iid" losses; if
         the bound does not hold against them it is `Withheld`.
         """
         if printed:
-            raise Withheld(f"{type(self).__name__} is not in the paper: there is no printed form")
+            raise Withheld(f"the paper has no bound for {type(self).__name__}; got printed=True")
         rounds, best = self._asked(rounds, best_loss)
         if self._trivial or rounds == 0:
             return bounds.nothing()
@@ -72,7 +72,7 @@ class Remembered(Learner):
     def _asked(self, rounds: int | None, best_loss: float | None) -> tuple[int, float]:
         """Return (rounds, L*) for losses in [0, 1]."""
         if rounds is None:
-            raise ValueError("rounds must be given: the bound grows with them")
+            raise ValueError("rounds is required: the bound depends on the number of rounds")
         rounds = validation.count(rounds, "rounds", least=0)
         best = float(rounds)
         if best_loss is not None:
@@ -122,10 +122,12 @@ class NoisyPlayer(RememberedPlayer):
         if bound is None or bound.against == "any":
             return bound, withheld
         name = type(self.learner).__name__
-        return None, f"{name} keeps its noise, which shows in its moves: its bound is for losses fixed in advance only"
+        return None, f"the bound of {name} is for losses fixed in advance: it keeps its noise, and past moves reveal it"
 
     def _mask(self, awake: Any) -> Any:
-        raise ValueError(f"awake must be None for {self.learner!r}, whose proof needs all experts; got {awake!r}")
+        raise ValueError(
+            f"awake= is not supported by {self.learner!r}, because its proof needs all experts; got awake={awake!r}"
+        )
 
 
 class RememberedBanditPlayer(BanditPlayer):
@@ -143,9 +145,9 @@ if TYPE_CHECKING:
 
 @frozen(repr=False)
 class NamedArms(Remembered):
-    """A bandit with a memory: `n` is a count or the names of its arms, which `arms` then has.
+    """Bandit with a memory: `n` is the number of arms or their names, which `arms` then contains.
 
-    A subclass says `n: Arms` again: of an inherited frozen field mypy knows what goes in and not what comes out.
+    A subclass repeats the annotation `n: Arms`, because mypy loses the converted type of an inherited frozen field.
     """
 
     n: Arms

@@ -1,4 +1,4 @@
-"""MYGA (Allen-Zhu, Bubeck, Li 2018): bandits with experts, first order at last."""
+"""MYGA: bandits with expert advice and a first-order regret (Allen-Zhu, Bubeck and Li 2018)."""
 
 from __future__ import annotations
 
@@ -22,20 +22,37 @@ from hannan.validation import Array
 
 @dataclass(frozen=True, repr=False)
 class MYGA(Learner):
-    """Bandits with experts at the regret of the best expert's loss, up to constants: slow, and here for comparison.
+    """Bandit with expert advice whose regret follows the loss of the best expert; slow, for comparisons.
 
-    q = (sum_e w_e E_e + sum_s w_s T_s q)/W, play T_gamma q: exponential weights with thresholds among the experts.
+    Parameters
+    ----------
+    actions : int
+        Number of actions, K.
+    experts : int
+        Number of experts, N.
+    rounds : int
+        Number of rounds, T.
+    best_loss : float, optional
+        Cumulative loss of the best expert, L*, or its gain, in the units of the losses. Default: `rounds`.
+    loss_range : tuple of float, default (0.0, 1.0)
+        Range of the losses, or of the gains. A loss outside of the range raises ValueError.
+    gains : bool, default False
+        If True, larger values are better.
 
-    Threshold s is an expert who repeats q but plays no minority arm of probability s or less, so that rare arms
-    are mistrusted exactly as much as pays. eta = min(1/K, sqrt(log(N+T)/(K L*))) and gamma = eta/2, with `best_loss`
-    for L*, the loss of the best expert (its gain, where gains are played) in the units of the losses; the rounds, if
-    it is not given. The source gives both up to constants, and these are ours. The regret is
-    O(sqrt(K L* log(N+T)) + K log(N+T)): an order without constants, so no number is printed. O(K T) a round, as
-    published.
+    Notes
+    -----
+    Exponential weights over the experts E_e and thresholds T_s: q = (sum_e w_e E_e + sum_s w_s T_s q)/W, and T_gamma q
+    is played. Threshold s follows q without the minority actions of probability s or less. The learning rate is
+    eta = min(1/K, sqrt(log(N+T)/(K L*))), and gamma = eta/2. The reference gives both up to constants; these constants
+    were chosen here. The regret is O(sqrt(K L* log(N+T)) + K log(N+T)), without explicit constants, so `bound` raises
+    Withheld. A round costs O(K T), as published.
 
-    `actions`: K. `experts`: N. `rounds`: T, how many will be played. `loss_range` and `gains` say the units: losses (or
-    gains) outside the range are refused.
+    References
+    ----------
+    Allen-Zhu, Bubeck and Li, Make the minority great again: first-order regret bound for contextual bandits, ICML 2018.
 
+    Examples
+    --------
     >>> learner = MYGA(3, 5, rounds=200, best_loss=10)
     >>> player = learner.start(seed=0)
     >>> player.observe(player.act([0, 1, 2, 0, 0]), 1.0)
@@ -61,7 +78,8 @@ class MYGA(Learner):
             if self._normal_best <= 0.0:
                 most = self.in_units(0.0, self.rounds)
                 raise ValueError(
-                    f"best_loss must be worse than {most:g}, the best of {self.rounds} rounds; got {self.best_loss!r}"
+                    f"best_loss must be worse than {most:g}, the best total of {self.rounds} rounds; "
+                    f"got {self.best_loss!r}"
                 )
 
     @property
@@ -73,19 +91,19 @@ class MYGA(Learner):
 
     @property
     def eta(self) -> float:
-        """The learning rate."""
+        """Learning rate."""
         best = self._normal_best
         root = math.sqrt(math.log(self.experts + self.rounds) / (self.actions * best))
         return min(1.0 / self.actions, root)
 
     @property
     def gamma(self) -> float:
-        """Below this a minority arm is not played."""
+        """Probability below which a minority action is not played."""
         return self.eta / 2.0
 
     @property
     def thresholds(self) -> int:
-        """How many s there are: gamma < s <= 1/2, 1/(2T) apart."""
+        """Number of thresholds s: gamma < s <= 1/2, in steps of 1/(2T)."""
         return math.floor((0.5 - self.gamma) * 2.0 * self.rounds)
 
     @property
@@ -96,17 +114,18 @@ class MYGA(Learner):
         return Weigher(Entropy())
 
     def setup(self) -> Any:
-        """Return the setup of its tickets and of its stream."""
+        """Return the setup of the tickets and of the random stream."""
         return self._setup("expert_bandit", self.experts, Schedule.constant(1.0), actions=self.actions)
 
     def bound(
         self, rounds: int | None = None, best_loss: float | None = None, *, printed: bool = False, against: Whom = None
     ) -> Bound:
-        """Withheld, but where there is nothing to choose."""
+        """Raise Withheld, except in the trivial case without a choice."""
         if self._trivial or rounds == 0:
             return bounds.nothing()
         raise Withheld(
-            "MYGA has a bound of an order only, sqrt(K L* log(N+T)) + K log(N+T) (Allen-Zhu, Bubeck, Li 2018)"
+            "only an asymptotic bound, O(sqrt(K L* log(N+T)) + K log(N+T)), is known for MYGA (Allen-Zhu, Bubeck and "
+            "Li 2018), without explicit constants"
         )
 
     def start(self, seed: int | None = None, name: str | None = None) -> MYGAPlayer:
@@ -114,9 +133,9 @@ class MYGA(Learner):
 
 
 class MYGAPlayer(ExpertBanditPlayer):
-    """Plays `MYGA`; a ticket carries the advice, and the q and majority that it was drawn from.
+    """Player of `MYGA`. A pending move is stored with its advice and with the q and majority that it was drawn from.
 
-    Tickets and the random stream are the engine's, as of every player; the mixture is its own.
+    Tickets and the random stream are those of the engine; the mixture of experts and thresholds is not.
     """
 
     learner: MYGA
@@ -130,7 +149,7 @@ class MYGAPlayer(ExpertBanditPlayer):
         self._paid = self._worst = 0.0
 
     @property
-    def _own(self) -> float:  # type: ignore[override]  # the mixture is its own, not the engine's
+    def _own(self) -> float:  # type: ignore[override]  # The loss is summed here, not by the engine.
         return self._paid
 
     @property
@@ -147,9 +166,9 @@ class MYGAPlayer(ExpertBanditPlayer):
         return np.asarray(np.eye(self._actions)[rows].ravel() if rows.dtype.kind == "i" else rows)
 
     def act(self, advice: Any, awake: Any = None) -> Move:
-        """Draw an action. `advice`: an action for each expert, or a distribution (experts, actions)."""
+        """Draw an action. `advice` is one action per expert, or distributions of shape (experts, actions)."""
         if awake is not None:
-            raise ValueError(f"MYGA has no experts who sleep: no proof covers it; got awake={awake!r}")
+            raise ValueError(f"awake= is not supported by MYGA: no proof covers it; got awake={awake!r}")
         rows = self._rows(advice)
         q, majority, p = self._mixture.mix(rows)
         stream, noise = self._words
@@ -165,7 +184,7 @@ class MYGAPlayer(ExpertBanditPlayer):
     def observe(  # type: ignore[override]
         self, move: Any, value: Any = None, *, loss: Any = None, reward: Any = None
     ) -> None:
-        """Settle a move with the loss of its action, on the advice that it was drawn with.
+        """Settle a move with the loss of its action, with the advice that the move was drawn with.
 
         `value` is in the units of the learner. `loss=` is for learners of losses, `reward=` for learners of gains.
         """
@@ -191,7 +210,7 @@ class MYGAPlayer(ExpertBanditPlayer):
         self._close(number)
 
     def distribution(self) -> Array:
-        """p over the real experts; changes nothing."""
+        """Return the weights of the experts; the state is unchanged."""
         losses = self._losses
         w = np.exp(self.learner.eta * (losses.min() - losses))
         return np.asarray(w / w.sum())
@@ -214,10 +233,13 @@ class MYGAPlayer(ExpertBanditPlayer):
         level = fields.number(state["level"], "level", 0.0, 1e300)
         stream = np.asarray(state["stream"]).astype(np.uint64)
         if stream.shape != (4,) or not stream.any():
-            raise ValueError("its random stream must be four words, not all zero; it is not")
+            raise ValueError(f"corrupt file: expected a stream of four words, not all zero; found {stream.tolist()}")
         losses = np.asarray(state["losses"])
         if losses.shape != (self._n + self.learner.thresholds,):
-            raise ValueError(f"its losses must be of experts and thresholds; got shape {losses.shape}")
+            raise ValueError(
+                f"corrupt file: expected {self._n + self.learner.thresholds} losses, one per expert and threshold; "
+                f"found shape {losses.shape}"
+            )
         Book._restore(self, state)
         self._mixture.restore(losses[: self._n], losses[self._n :])
         self._set_words(stream, self._words[1])
@@ -229,5 +251,5 @@ class MYGAPlayer(ExpertBanditPlayer):
         most = np.asarray(majority)
         good = shares.shape == most.shape == (self._actions,) and ((most == 0.0) | (most == 1.0)).all()
         if not (good and most @ shares > 0.0):
-            raise ValueError("its majority must be 0s and 1s, of some of q; it is not")
+            raise ValueError("corrupt file: expected a majority of 0s and 1s with a positive probability under q")
         return self._rows(np.asarray(rows).reshape(self._n, self._actions)), shares, most

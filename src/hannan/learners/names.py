@@ -1,4 +1,4 @@
-"""Learners by name: the one grammar of every command, and of `hn.combine`, `replay` and `route`.
+"""Learners by name: the grammar of all commands, and of `hn.combine`, `replay` and `route`.
 
     learner   = kind [":" smoothing] ["@" tuning]       bandit, bandit:tsallis:0.5, experts:entropy@fixed:3
               | own [":" number]                         thompson, thompson:gaussian, ucb1, kl-ucb:0, moss:10000
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-#: name -> (class, parameter where none is given; None: it takes none). Names of classes: nothing heavy is imported.
+#: name -> (class, default parameter; None if there is no parameter). Classes are named, so that they are not imported.
 _LAWS: dict[str, tuple[str, float | None]] = {
     "exponential": ("Exponential", None),
     "gamma": ("Gamma", 2.0),
@@ -34,8 +34,8 @@ _REGULARIZERS: dict[str, tuple[str, float | None]] = {
 }
 SMOOTHINGS = (*_LAWS, *_REGULARIZERS)
 TUNINGS = ("fixed", "horizon", "best-loss", "anytime", "self-confident")
-#: Learners without smoothing and tuning: module, class, and what a number after a colon is ("" where none is taken).
-#: Rounds that are not said are asked of the caller.
+#: Learners without smoothing and tuning: module, class, and the parameter of a number after a colon ("" if none).
+#: With "rounds", a missing number is required from the caller.
 _OWN: dict[str, tuple[str, str, str]] = {
     "adahedge": ("adahedge", "AdaHedge", ""),
     "ucb1": ("stochastic", "UCB1", ""),
@@ -48,7 +48,7 @@ _OWN: dict[str, tuple[str, str, str]] = {
 }
 OWN = tuple(_OWN)
 KINDS = ("experts", "bandit", "expert-bandit", *OWN)
-#: Rules that only forecasts have (`hannan combine`), and what the engine calls them.
+#: Rules for forecasts only (`hannan combine`), and their names in the engine.
 FORECASTS = {
     "two-layers": "two_layers",
     "b": "rule_b",
@@ -61,12 +61,12 @@ FORECASTS = {
     "mean": "mean",
     "median": "median",
 }
-#: Usual names of compositions.
+#: Common names of compositions.
 ALIASES = {"hedge": "experts:entropy", "exp3": "bandit:entropy", "exp4": "expert-bandit:entropy"}
 
 
 def offered(*kinds: str, more: Sequence[str] = ()) -> str:
-    """The names that a command takes, for a message: those of some kinds, and `more` that it alone has.
+    """Return the names that a command accepts, for a message: names of some kinds, and `more` names.
 
     >>> offered("bandit")
     'bandit, exp3, or kind:smoothing such as bandit:log-barrier'
@@ -82,7 +82,7 @@ NAMES = offered(*KINDS)
 
 @dataclass(frozen=True)
 class Name:
-    """A learner's name, taken apart; "" where a part is left to the learner."""
+    """Parts of the name of a learner; "" if a part has its default."""
 
     kind: str
     smoothing: str = ""
@@ -111,14 +111,14 @@ def parse(text: str, known: str = NAMES) -> Name:
     kind, colon, shape = whole.partition(":")
     fixed = kind in OWN and (at or (colon and not _OWN[kind][2]))
     if kind not in KINDS or fixed or (colon and not shape) or (at and not tuned):
-        reason = f"; {kind} has its own smoothing and tuning" if fixed else ""
+        reason = f"; smoothing and tuning of {kind} are fixed" if fixed else ""
         hint = "" if kind in KINDS else _meant(kind, [name for name in (*KINDS, *ALIASES, *FORECASTS) if name in known])
         raise ValueError(f"learner must be one of {known}{reason}; got {text!r}{hint}")
     return Name(kind, shape, tuned)
 
 
 def smoothing(text: str) -> Any:
-    """A law or a regularizer by name.
+    """Return a law or a regularizer by name.
 
     >>> smoothing("tsallis"), smoothing("pareto:3"), smoothing("log-barrier")
     (Tsallis(alpha=0.5), Pareto(alpha=3.0), LogBarrier())
@@ -130,7 +130,7 @@ def smoothing(text: str) -> Any:
         if found := _public(word, "smoothing"):
             return found(*([number(given, text)] if colon else []))
         raise ValueError(
-            f"smoothing must be one of {', '.join(SMOOTHINGS)}, with :NUMBER where it takes one; got {text!r}"
+            f"smoothing must be one of {', '.join(SMOOTHINGS)}, some with a parameter as in pareto:3; got {text!r}"
             f"{_meant(word, SMOOTHINGS)}"
         )
     name, default = _LAWS.get(word) or _REGULARIZERS[word]
@@ -142,7 +142,7 @@ def smoothing(text: str) -> Any:
 
 
 def tuning(text: str, numbers: Numbers | None = None) -> Any:
-    """A tuning by name; what its name does not say is taken from `numbers`.
+    """Return a tuning by name; missing numbers are taken from `numbers`.
 
     >>> tuning("horizon", Numbers(rounds=100)), tuning("best-loss:20"), tuning("fixed:3")
     (Horizon(rounds=100), BestLoss(bound=20.0, rounds=None), Fixed(scale=3.0))
@@ -203,7 +203,9 @@ def learner(
     if parts.kind == "bandit":
         return Bandit(n, **given)
     if actions is None:
-        raise ValueError("an expert-bandit needs --actions, the number of actions; --n is the number of experts")
+        raise ValueError(
+            "actions (--actions) is required for expert-bandit: the number of actions; n is the number of experts"
+        )
     return ExpertBandit(actions, n, **given)
 
 
@@ -232,7 +234,9 @@ def _usual(kind: str, barrier: bool, clipped: bool, numbers: Numbers) -> str:
     if not barrier:
         return ""
     if numbers.rounds is None:
-        raise ValueError("rounds is required for log-barrier, whose range depends on it, and a stream has none")
+        raise ValueError(
+            "rounds is required for log-barrier, whose range depends on it; a stream has no number of rounds"
+        )
     return "horizon" if kind == "expert-bandit" and not clipped else "self-confident"
 
 
@@ -252,7 +256,7 @@ def _public(word: str, what: str) -> Any:
 
 
 def _meant(word: str, known: Sequence[str]) -> str:
-    from hannan.validation import meant  # needs NumPy, which `hannan --help` does not
+    from hannan.validation import meant  # Needs NumPy, which `hannan --help` does not import.
 
     return meant(word, known)
 
@@ -267,7 +271,7 @@ def number(text: str, whole: str) -> float:
 
 def _whole(value: float, text: str) -> int:
     if not float(value).is_integer():
-        raise ValueError(f"a number of rounds must be whole; got {text!r}")
+        raise ValueError(f"the number of rounds must be an integer; got {text!r}")
     return int(value)
 
 
@@ -275,5 +279,5 @@ def _needed(said: float | None, known: float | None, option: str, text: str) -> 
     if said is not None:
         return said
     if known is None:
-        raise ValueError(f"{option} is required for {text}; give the option, or the number after a colon")
+        raise ValueError(f"{option} is required for {text}; pass the option, or write the number after a colon")
     return known

@@ -113,7 +113,7 @@ class RandomWalk(Remembered):
 
     def _published(self, rounds: int, best: float) -> tuple[Terms, str]:
         if rounds < 2:
-            raise Withheld(f"the published bound of the random walk is for 2 rounds and more; got {rounds}")
+            raise Withheld(f"the published bound of the random walk is for at least 2 rounds; got {rounds}")
         terms = {
             "8 sqrt(2 T ln n)": 8.0 * math.sqrt(2.0 * rounds * math.log(self.n)),
             "16 ln T + 16": 16.0 * math.log(rounds) + 16.0,

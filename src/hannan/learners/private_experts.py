@@ -339,7 +339,7 @@ class PrivateExperts(Remembered):
             If no such bound is proved.
         """
         if printed:
-            raise Withheld("PrivateExperts is not in the paper: there is no printed form")
+            raise Withheld("the paper has no bound for PrivateExperts; got printed=True")
         against = None if against is None else bounds.checked(against)
         if rounds is None:
             if self.rounds is None:

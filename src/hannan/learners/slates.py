@@ -197,7 +197,7 @@ class SlateBandit(saving.Described):
             If no such bound is proved.
         """
         if printed:
-            raise Withheld("SlateBandit is not in the paper: there is no printed form")
+            raise Withheld("the paper has no bound for SlateBandit; got printed=True")
         against = None if against is None else bounds.checked(against)
         horizon = self.tuning.last_round
         if rounds is None:

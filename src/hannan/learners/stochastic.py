@@ -39,7 +39,7 @@ class Stochastic(NamedArms):
     def _past(self, horizon: int, rounds: int) -> None:
         """Raise Withheld if there are more rounds than the learner is tuned for."""
         if rounds > horizon:
-            raise Withheld(f"{self!r} was made for {horizon} rounds and {rounds} are played: no bound past them")
+            raise Withheld(f"{self!r} is tuned for {horizon} rounds; no bound is proved for {rounds}")
 
     def _in_hindsight(self, rounds: int) -> Terms:
         """Return the term for the best arm in hindsight instead of the arm with the smallest mean."""
@@ -68,8 +68,8 @@ class StochasticPlayer(RememberedBanditPlayer):
 
     def _act_awake(self, awake: Any) -> Move:
         raise ValueError(
-            f"{type(self.learner).__name__} has no arms that sleep: no proof covers it; "
-            f"Bandit({self._n}, Tsallis(0.5)) has; got awake={awake!r}"
+            f"awake= is not supported by {type(self.learner).__name__}: no proof covers it; use "
+            f"hn.Bandit({self._n}, hn.Tsallis(0.5)); got awake={awake!r}"
         )
 
     def _bound(self, best: float | None) -> tuple[Bound | None, str]:
@@ -142,9 +142,7 @@ class EpsilonGreedy(Stochastic):
 
     def _published(self, rounds: int, best: float) -> tuple[Terms, str]:
         if self.epsilon is not None:
-            raise Withheld(
-                f"a constant epsilon, {self.epsilon:g}, explores in its share of all rounds: its regret grows with them"
-            )
+            raise Withheld(f"no sublinear bound is proved for a constant epsilon; got epsilon={self.epsilon:g}")
         terms = {"exploring and misled": self.misled(rounds)}
         return terms | self._in_hindsight(rounds), "epsilon-greedy, proved in docs/mathematics.md"
 
@@ -159,7 +157,7 @@ class EpsilonGreedy(Stochastic):
                 mean = share + misled + self.n * math.exp(-x / 8.0) + 2.0 * self.n / t**2
             else:
                 mean = 1.0
-            # e_t falls from round 3 on, and a stretch is one round up to 511: its last value is its least.
+            # e_t decreases from round 3 on, so the last value of a block is the smallest; short blocks are one round.
             paid += many * min(1.0, mean)
             x += many * min(share, self.explored(t + many - 1)) / self.n
             t += many
@@ -212,7 +210,7 @@ class ExploreThenCommit(Stochastic):
         most = max(1, self.rounds // self.n)
         explore = self._least_cost(most) if self.explore is None else validation.count(self.explore, "explore")
         if explore > most:
-            raise ValueError(f"explore must be at most rounds/n = {most}, or no round is left; got {explore}")
+            raise ValueError(f"explore must be at most rounds/n = {most}; got {explore}")
         object.__setattr__(self, "explore", explore)
 
     def cost(self, m: int) -> float:
@@ -352,7 +350,7 @@ class MOSS(Stochastic):
 
     def _published(self, rounds: int, best: float) -> tuple[Terms, str]:
         self._past(self.rounds, rounds)
-        # Regret never falls in expectation: that of fewer rounds is at most that of all.
+        # Expected regret never decreases, so the regret of fewer rounds is at most that of all rounds.
         terms = {"19.5 sqrt(n T)": 19.5 * math.sqrt(self.n * self.rounds), "first plays": self.n - 1.0}
         return terms | self._in_hindsight(rounds), "MOSS, Lattimore and Szepesvari 2020, Theorem 9.1, at half the range"
 
@@ -409,10 +407,8 @@ class KLUCB(Stochastic):
 
     def _published(self, rounds: int, best: float) -> tuple[Terms, str]:
         if self.c < 3.0:
-            raise Withheld(
-                f"KL-UCB has a bound for c >= 3 (Garivier, Cappe 2011); c = {self.c:g} is played without one"
-            )
-        # ln ln T of fewer than 16 rounds is below 1.02; the bound of so few is that of the rounds.
+            raise Withheld(f"a bound of KL-UCB is proved for c >= 3 only (Garivier and Cappe 2011); got c = {self.c:g}")
+        # For fewer than 16 rounds ln ln T is below 1.02, and the trivial bound is smaller.
         twice = math.log(math.log(max(rounds, 16)))
         explored = math.log(rounds) + self.c * twice
         terms = self._by_gaps(rounds, 2.0 * (explored + 1.0), 2.0 + 7.0 * twice)

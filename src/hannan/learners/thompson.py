@@ -21,22 +21,42 @@ BELIEFS = ("beta", "gaussian")
 
 @frozen(repr=False)
 class Thompson(Stochastic):
-    """Thompson sampling: play each arm as often as it is believed to be the best; for losses drawn from one law.
+    """Thompson sampling: play each arm with the probability that it is the best; for i.i.d. losses.
 
-    Draw a mean for every arm from what is believed of it, and play the best draw (Thompson 1933).
+    No bound is proved for losses that are not i.i.d.; on some sequences the regret grows linearly.
 
-        "beta"      1 - mu_i ~ Beta(1 + wins, 1 + losses), a loss between 0 and 1 made 0 or 1 by a coin of its own
+    Parameters
+    ----------
+    n : int or sequence of str
+        Number of arms, or their names, which `arms` then contains.
+    belief : {"beta", "gaussian"}, default "beta"
+        Posterior of the mean of an arm.
+    arms : tuple of str, optional
+        Names of the arms.
+    loss_range : tuple of float, default (0.0, 1.0)
+        Range of the losses, or of the gains. A loss outside of the range raises ValueError.
+    gains : bool, default False
+        If True, larger values are better.
+
+    Notes
+    -----
+    In each round a mean is drawn for every arm from its posterior, and the arm with the best draw is played::
+
+        "beta"      1 - mu_i ~ Beta(1 + wins, 1 + losses); a loss between 0 and 1 is first rounded to 0 or 1 at random
         "gaussian"  1 - mu_i ~ N(sum of gains/(N_i + 1), 1/(N_i + 1))
 
-    The probability of a move, p_i = int f_i prod_(j != i) F_j, is exact to 1e-12 (in a live player, by quadrature, some
-    0.1 ms of ten arms; whole games draw and need none). If losses are i.i.d. the regret is of order sqrt(n T ln T), or
-    sqrt(n T ln n) for "gaussian" (Agrawal, Goyal 2013): orders without constants, so no number is printed of one law.
-    In the mean over laws there is one, `over_the_prior`. Against losses that are not i.i.d. nothing is promised: there
-    are sequences on which it loses a share of all rounds.
+    A live player computes the probability of a move, p_i = int f_i prod_(j != i) F_j, by quadrature to 1e-12. For
+    i.i.d. losses the regret is O(sqrt(n T ln T)), and O(sqrt(n T ln n)) for "gaussian". These bounds have no explicit
+    constants, so `bound` raises Withheld. `over_the_prior` is a bound on the mean over the prior.
 
-    `n`: how many arms there are, or their names, which `arms` then has. `belief`: "beta" or "gaussian". `loss_range`
-    and `gains` say the units: losses (or gains) outside the range are refused.
+    References
+    ----------
+    Thompson, On the likelihood that one unknown probability exceeds another, Biometrika 1933.
 
+    Agrawal and Goyal, Further optimal regret bounds for Thompson sampling, AISTATS 2013.
+
+    Examples
+    --------
     >>> player = Thompson(["red", "blue"], gains=True).start(seed=0)
     >>> for arm in "red", "blue", "red":
     ...     move = player.act()
@@ -46,7 +66,7 @@ class Thompson(Stochastic):
     >>> Thompson(8).bound(rounds=100_000)
     Traceback (most recent call last):
     ...
-    hannan.Withheld: Thompson sampling has a bound of an order only, sqrt(n T ln T) (Agrawal, ...
+    hannan.Withheld: only an asymptotic bound, O(sqrt(n T ln T)), is known for Thompson sampling...
     """
 
     n: Arms
@@ -62,7 +82,7 @@ class Thompson(Stochastic):
 
     @property
     def own_noise(self) -> bool:  # type: ignore[override]
-        """Whether coins are tossed for losses between 0 and 1; their stream is not that of the draws."""
+        """True if losses between 0 and 1 are rounded at random, with a stream that is not the stream of the draws."""
         return self.belief == "beta"
 
     def start(self, seed: int | None = None, name: str | None = None, evidence: bool = False) -> ThompsonPlayer:
@@ -71,37 +91,62 @@ class Thompson(Stochastic):
     def _published(self, rounds: int, best: float) -> tuple[Terms, str]:
         order = "sqrt(n T ln T)" if self.belief == "beta" else "sqrt(n T ln n)"
         raise Withheld(
-            f"Thompson sampling has a bound of an order only, {order} (Agrawal, Goyal 2013); over_the_prior has a "
-            "number in the mean over laws"
+            f"only an asymptotic bound, O({order}), is known for Thompson sampling (Agrawal and Goyal 2013), "
+            "without explicit constants; see over_the_prior for a bound on the mean over the prior"
         )
 
     def over_the_prior(self, rounds: int) -> Bound:
-        """A bound on the mean of the expected regret over laws: losses of 0 and 1, i.i.d., rates drawn from the prior.
+        """Return a bound on the expected regret, averaged over the uniform prior of "beta".
 
-        sqrt(n T ln n/2) + sqrt(T ln n/2): the rates independent and uniform on [0, 1], the prior of "beta". Of any one
-        law it says nothing.
+        It holds on average over means drawn independently and uniformly from [0, 1], for i.i.d. losses of 0 or 1. It
+        is no bound for any fixed means.
 
+        Parameters
+        ----------
+        rounds : int
+            Number of rounds, T.
+
+        Returns
+        -------
+        Bound
+            Bound with the condition on the means.
+
+        Raises
+        ------
+        Withheld
+            If `belief` is "gaussian".
+
+        Notes
+        -----
+        sqrt(n T ln n/2) + sqrt(T ln n/2).
+
+        References
+        ----------
+        Russo and Van Roy, An information-theoretic analysis of Thompson sampling, JMLR 2016.
+
+        Examples
+        --------
         >>> round(Thompson(8).over_the_prior(100_000).value, 1)
         1234.5
         """
         rounds = validation.count(rounds, "rounds", least=0)
         if self.belief != "beta":
-            raise Withheld('the belief of "gaussian" is of losses that are normal, and losses here have a range')
+            raise Withheld('belief "gaussian" assumes normal losses; losses here have a bounded range')
         if self._trivial or rounds == 0:
             return bounds.nothing()
         terms = {"information": math.sqrt(0.5 * self.n * rounds * math.log(self.n))} | self._in_hindsight(rounds)
         bound = self._settled(terms, "Russo and Van Roy 2016, Propositions 1 and 3", rounds)
         if bound.sense == "run":
             return bound
-        return dataclasses.replace(bound, condition="in the mean over rates drawn uniformly from [0, 1], losses 0 or 1")
+        return dataclasses.replace(bound, condition="on average over means drawn uniformly from [0, 1], losses 0 or 1")
 
 
 class ThompsonPlayer(StochasticPlayer):
-    """Plays `Thompson`; its moves carry the probability that their arm had the best draw."""
+    """Player of `Thompson`; its moves carry the probability that their arm had the best draw."""
 
     learner: Thompson
 
     @property
     def coins(self) -> int:
-        """How many losses between 0 and 1 were made 0 or 1 by a coin."""
+        """Number of losses between 0 and 1 that were rounded at random."""
         return int(self._memory[-1])

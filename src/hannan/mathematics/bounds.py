@@ -1,4 +1,4 @@
-"""Every regret bound of the package: each theorem a few lines on (rate, range).
+"""Regret bounds: each theorem is a function of the rate and the range of a smoothing.
 
 A smoothing at a scale has a rate, h/scale, and a range, G * scale (`mathematics.stability`); c' = h G. The
 bounds are on the expected regret, losses in [0, 1], in the corrected form; as printed in the paper they are
@@ -22,31 +22,31 @@ from hannan.saving.result import Result, Shown
 
 #: Adversaries of a bound. "any" is the adaptive one; "adaptive" is accepted as its name in arguments.
 Against = Literal["any", "oblivious", "iid"]
-#: An adversary as the caller gives it, not yet checked; None if no particular one is asked for.
+#: Adversary as given by the caller, not yet validated; None for any adversary.
 Whom = str | None
 
-#: What is proved: the whole proof is in docs/mathematics.md or docs/proofs; a published theorem is cited and its
-#: proof not repeated; or one step of a proof was only checked numerically.
+#: Extent of a proof: "whole" if docs/mathematics.md or docs/proofs contains it, "published" if a theorem is cited
+#: without its proof, "numerical" if one step was only checked numerically.
 Proved = Literal["whole", "published", "numerical"]
 
-#: Whose regret the number bounds, and in which sense.
-#:   run      every run: no regret is larger
-#:   moves    the moves themselves, which are not random: every sequence
-#:   mean     the mean play <p, l>, every sequence; the moves drawn, in expectation
-#:   draws    the moves drawn, in expectation over fresh noise
-#:   arm      the moves drawn, in expectation; against losses that depend on moves only one arm named in advance
-#:   expert   the same for one expert; path, for one path of arms; map, for one map from keys to arms
-#:   available, available_map  as arm and map, each arm over the rounds in which it was available
-#:   likely   this run, with the probability that the condition says
-#:   kept     noise is kept and shows in moves: against losses that depend on them nothing is left
+#: Kind of regret that a bound covers, and in which sense:
+#:   run      regret on every run
+#:   moves    regret of moves that are not random, on every sequence
+#:   mean     regret of the mean play <p, l> on every sequence; of sampled moves in expectation
+#:   draws    regret of sampled moves, in expectation over fresh noise
+#:   arm      regret of sampled moves, in expectation; against adaptive losses only for one arm named in advance
+#:   expert   the same for one expert; path: for one path of arms; map: for one map from keys to arms
+#:   available, available_map  like arm and map, with each arm over the rounds in which it was available
+#:   likely   regret of this run, with the probability that the condition states
+#:   kept     noise is kept, so moves reveal it: no bound against an adaptive adversary
 Sense = Literal[
     "run", "moves", "mean", "draws", "arm", "expert", "path", "map", "available", "available_map", "likely", "kept"
 ]
 
-#: What a bound covers besides: losses that a learner begins with, at the cost of their spread.
+#: Property that a bound also covers: initial losses of a learner, at the cost of their spread.
 Cover = Literal["prior"]
 
-#: The phrases about the adversary in printed results; there are no others.
+#: The three phrases about the adversary in printed results.
 ADVERSARIES: dict[str, str] = {
     "any": "even against an adaptive adversary",
     "oblivious": "against an oblivious adversary",
@@ -56,7 +56,7 @@ ADVERSARIES: dict[str, str] = {
 FIXED_LOSSES = "if losses do not depend on your moves"
 #: The same assumption if some arms were unavailable in some rounds.
 FIXED_SETS = "if neither losses nor the set of available arms depends on your moves"
-#: The same assumption if experts give advice: advice that follows the moves chooses the best expert by the draws.
+#: The same assumption with expert advice: advice that depends on the moves could choose the best expert by the draws.
 FIXED_ADVICE = "if neither losses nor advice depends on your moves"
 #: Assumption of a bound for i.i.d. losses.
 ONE_LAW = "if losses are drawn independently from one distribution"
@@ -86,9 +86,9 @@ _OTHERWISE: dict[str, str] = {
     "available_map": "bounds the pseudo-regret only: the maximum of E[learner's loss - loss of the map] over maps from "
     "keys to arms fixed in advance, both over the rounds in which the arm of the key was available",
 }
-#: The sense of a bound if some arms were unavailable in some rounds.
+#: Sense of a bound if some arms were unavailable in some rounds.
 _RESTRICTED: dict[str, Sense] = {"arm": "available", "map": "available_map"}
-#: The comparator of a bound that holds for one comparator named in advance.
+#: Comparator of a bound that holds for one comparator named in advance.
 _NAMED: dict[str, str] = {"arm": "arm", "available": "arm", "expert": "expert", "path": "path", "map": "map key -> arm"}
 _HOLDS_FOR: dict[str, tuple[str, ...]] = {
     "any": ("any", "oblivious", "iid"),
@@ -196,7 +196,7 @@ class Withheld(ValueError):
     no bound: ...100...200...
     """
 
-    __module__ = "hannan"  # the name under which users catch it
+    __module__ = "hannan"  # Name under which users import the class.
 
 
 @frozen
@@ -273,7 +273,7 @@ class Bound(Result):
 
     @property
     def holds(self) -> str:
-        """Adversary, validity and remaining guarantee, in one sentence."""
+        """Adversary, validity and remaining guarantee, as one sentence."""
         return sentence(self.against, self.sense or "")
 
     @property
@@ -365,18 +365,18 @@ class Bound(Result):
 
     @property
     def says(self) -> str:
-        """The kind of regret and the value, rounded up to four digits."""
+        """Kind of regret, and the value rounded up to four digits."""
         return f"{'regret' if self.sense == 'likely' else 'expected regret'} <= {ceiling(self.value)}"
 
     @property
     def headline(self) -> str:
-        """The bound in one line: value, condition and adversary."""
+        """Value, condition and adversary, as one line."""
         trivial = f" (trivial: {next(iter(self.terms))})" if self.is_trivial else ""
         return adversary_after(f"{self.says}{trivial}{self._briefly}", self)
 
     @property
     def _briefly(self) -> str:
-        """The condition for a headline; a longer one is in a line of its own."""
+        """Condition for the first line of a result; a long condition is printed separately."""
         if not self.condition:
             return ""
         first, *more = self.condition.split("; ")
@@ -385,7 +385,7 @@ class Bound(Result):
 
     @property
     def theorem(self) -> str:
-        """The theorem, and which step of its proof was only checked numerically."""
+        """Theorem, and the step of its proof that was only checked numerically, if any."""
         return self.source + (
             "; one step of the proof is checked numerically only" if self.proof == "numerical" else ""
         )
@@ -435,19 +435,19 @@ def columns(terms: Terms) -> str:
     return "\n".join(f"{name:<{wide}}  {text:>{right}}" for name, text in zip(terms, numbers, strict=True))
 
 
-def nothing(why: str = "one choice, or no round, has no regret") -> Bound:
+def nothing(why: str = "no regret is possible with one choice or no round") -> Bound:
     """Return the bound where there is nothing to choose: 0, on every run."""
     return Bound(0.0, {"nothing to choose": 0.0}, why, sense="run", against="any")
 
 
 def trivial(value: float, name: str = "rounds x range", most: str = "loss range") -> Bound:
     """Return the bound that no regret can exceed, on every run: rounds times the largest regret of a round."""
-    source = f"no regret exceeds the rounds times the {most}"
+    source = f"no regret exceeds rounds x {most}"
     return Bound(value, {name: value}, source, sense="run", against="any")
 
 
 def rounded_up(value: float) -> float:
-    """A few units in the last place above: what was computed in floats stays above the true value.
+    """Return a value a few units in the last place larger, so that it is at least the exact result.
 
     >>> rounded_up(1.0) > 1.0
     True
@@ -455,18 +455,18 @@ def rounded_up(value: float) -> float:
     return value + abs(value) * ULPS
 
 
-# Zero order: scale * G + v T/(2 scale). The variance constants v are
-#   experts `stability.variance_constant` (h/2 from a two-sided rate, 1/4 for Hedge, less where more is known);
-#   bandits N h for a law (E p lhat^2 <= N), N^a/a for Tsallis(a); min(K, N) h with experts.
+# Worst-case bounds: scale * G + v T/(2 scale). The variance constants v are `stability.variance_constant` for experts
+# (h/2 from a two-sided rate, 1/4 for Hedge), N h for bandits with a law (E p lhat^2 <= N), N^a/a for Tsallis(a), and
+# min(K, N) h with advice of experts.
 
 
 def zero_order(range_constant: float, variance: float, scale: float, rounds: float, bias: float = 0.0) -> Terms:
-    """R <= scale G + v T/(2 scale) + c, any scale."""
+    """Return the terms of R <= scale G + v T/(2 scale) + c, for any constant scale."""
     return _named(bias, {"range": scale * range_constant, "drift": variance * rounds / (2.0 * scale)})
 
 
 def horizon_scale(range_constant: float, variance: float, rounds: float) -> float:
-    """sqrt(v T/(2G)), where `zero_order` is least: R <= sqrt(2 G v T).
+    """Return the scale sqrt(v T/(2G)) with the smallest `zero_order` bound, R <= sqrt(2 G v T).
 
     >>> terms = zero_order(2.0, 1.0, horizon_scale(2.0, 1.0, 100), 100)
     >>> sum(terms.values()) == math.sqrt(2 * 2.0 * 1.0 * 100)
@@ -478,7 +478,7 @@ def horizon_scale(range_constant: float, variance: float, rounds: float) -> floa
 def root(
     range_constant: float, variance: float, c: float, a: float, b: float, rounds: float, bias: float = 0.0
 ) -> Terms:
-    """scale_t = c sqrt(a + b t): R <= G scale_T + v/2 sum_t 1/scale_t + bias; the sum is at most an integral.
+    """Return the terms of R <= G scale_T + v/2 sum_t 1/scale_t + bias for scale_t = c sqrt(a + b t), with an integral.
 
     >>> root(2.0, 1.0, 3.0, 1.0, 0.0, 100) == zero_order(2.0, 1.0, 3.0, 100)
     True
@@ -492,7 +492,7 @@ def root(
 
 
 def anytime_factor(range_constant: float, variance: float) -> float:
-    """sqrt(v/G), where `root` of scale_t = c sqrt(t) is least: R <= 2 sqrt(G v T)."""
+    """Return the factor sqrt(v/G) of scale_t = c sqrt(t) with the smallest `root` bound, R <= 2 sqrt(G v T)."""
     return math.sqrt(variance / range_constant) if range_constant > 0.0 else 1.0
 
 
@@ -500,7 +500,7 @@ def anytime_factor(range_constant: float, variance: float) -> float:
 
 
 def reduced_variance(n: int, scale: float, rounds: float) -> Terms:
-    """R <= 2 s (sqrt n - 1) + T sqrt n/(4 s) + n T (5/6 + 2/(s^2 - 1))/s^2, every constant scale s > 1.
+    """Return R <= 2 s (sqrt n - 1) + T sqrt n/(4 s) + n T (5/6 + 2/(s^2 - 1))/s^2, for a constant scale s > 1.
 
     >>> round(sum(reduced_variance(8, 51.42, 10_000).values()), 1)
     350.8
@@ -540,25 +540,25 @@ def reduced_variance_scale(n: int, rounds: float) -> float:
 
 
 def resampling_bias(harmonic_or_arms: float, cap: int, rounds: float) -> Terms:
-    """N T/(e M): max_p p e^-pM = 1/(e M) an arm; conditional resampling has sum_i 1/sigma_i <= H_N for N."""
+    """Return the bias N T/(e M) of a cap M; for conditional resampling H_N replaces N (sum_i 1/sigma_i <= H_N)."""
     return {"resampling bias": harmonic_or_arms * rounds / (math.e * cap)}
 
 
-# First order: own <= (L* + range + bias)/k, R = own - L*.
+# First-order bounds: learner's loss <= (L* + range + bias)/k, R = learner's loss - L*.
 
 
 def kept_experts(epsilon: float) -> float:
-    """k = (1 - e^-eps)/eps: int_0^1 e^(-eps s) ds, from p(L + s l) >= e^(-eps s) p(L)."""
+    """Return k = (1 - e^-eps)/eps for experts: int_0^1 e^(-eps s) ds, from p(L + s l) >= e^(-eps s) p(L)."""
     return -math.expm1(-epsilon) / epsilon if epsilon > 0.0 else 1.0
 
 
 def kept_barrier(scale: float) -> float:
-    """k = scale log(1 + 1/scale): the log-barrier in D_inf,2, one arm observed."""
+    """Return k = scale log(1 + 1/scale) for the log-barrier in D_inf,2, if one arm is observed."""
     return scale * math.log1p(1.0 / scale)
 
 
 def kept_resampled(scale: float) -> float:
-    """k = E[scale log(1 + X/scale)] = scale e^scale E_1(scale), X ~ Exp(1): log-barrier, 1/p resampled; rounded down.
+    """Return k = E[scale log(1 + X/scale)], X ~ Exp(1), for the log-barrier with resampling, rounded down.
 
     >>> round(kept_resampled(1.0), 10)
     0.5963473623
@@ -566,13 +566,13 @@ def kept_resampled(scale: float) -> float:
     True
     """
     if scale < 1.0:
-        # E_1(x) = -gamma - log x + x - x^2/(2 2!) + ..., alternating and falling.
+        # E_1(x) = -gamma - log x + x - x^2/(2 2!) + ..., an alternating series with decreasing terms.
         series, term = -_EULER - math.log(scale), 1.0
         for k in range(1, 25):
             term *= -scale / k
             series -= term / k
         return scale * math.exp(scale) * series * (1.0 - 1e-14)
-    # e^x E_1(x) = 1/(x+1 - 1/(x+3 - 4/(x+5 - ...))), whose convergents rise.
+    # e^x E_1(x) = 1/(x+1 - 1/(x+3 - 4/(x+5 - ...))), whose convergents increase.
     tail = 0.0
     for k in range(200, 0, -1):
         tail = k * k / (scale + 2.0 * k + 1.0 - tail)
@@ -580,13 +580,13 @@ def kept_resampled(scale: float) -> float:
 
 
 def kept_clipped(epsilon: float, rho: float, actions: int) -> float:
-    """k = (1 - (K-1) rho)(1 - e^-x)/x, x = eps/rho: estimates are at most 1/rho."""
+    """Return k = (1 - (K-1) rho)(1 - e^-x)/x, x = eps/rho, for clipped advice, whose estimates are at most 1/rho."""
     return (1.0 - (actions - 1) * rho) * kept_experts(epsilon / rho)
 
 
 def first_order(range_cost: float, kept: float, best_loss: float, bias: float = 0.0, delay: float = 1.0) -> Terms:
-    """R <= (L* + C + c)/k - L*; a delay of d observations at rate eps multiplies by e^(eps d)."""
-    if kept == 0.0:  # of a scale of nearly nothing: nothing is left
+    """Return the terms of R <= (L* + C + c)/k - L*; a delay of d observations multiplies by e^(eps d)."""
+    if kept == 0.0:  # The scale is almost 0, and the bound infinite.
         return {"drift": math.inf}
     terms = {"drift": best_loss * (delay / kept - 1.0), "range": delay * range_cost / kept}
     if bias > 0.0:
@@ -595,12 +595,12 @@ def first_order(range_cost: float, kept: float, best_loss: float, bias: float = 
 
 
 def best_loss_rate(c: float, best_loss: float) -> float:
-    """eps = log(1 + sqrt(2 c'/Lt)) for experts."""
+    """Return the rate eps = log(1 + sqrt(2 c'/Lt)) of experts for a best loss Lt."""
     return math.log1p(math.sqrt(2.0 * c / best_loss))
 
 
 def experts_best_loss(c: float, best_loss: float, bias: float = 0.0) -> Terms:
-    """R <= sqrt(2 c' (Lt + c)) + c' + c at `best_loss_rate`, for every L* <= Lt.
+    """Return R <= sqrt(2 c' (Lt + c)) + c' + c at `best_loss_rate`, for every L* <= Lt.
 
     >>> round(sum(experts_best_loss(1.9289682539682538, 100.0).values()), 1)
     21.6
@@ -609,54 +609,54 @@ def experts_best_loss(c: float, best_loss: float, bias: float = 0.0) -> Terms:
 
 
 def experts_self_confident(c: float, best_loss: float, bias: float = 0.0) -> Terms:
-    """eps_t = sqrt(c'/(1 + own)): R <= 2c' + 2 sqrt(c'^2 + c'(L* + 1))."""
+    """Return the terms of R <= 2c' + 2 sqrt(c'^2 + c'(L* + 1)), for eps_t = sqrt(c'/(1 + learner's loss))."""
     return _named(bias, {"2 c'": 2.0 * c, "2 sqrt(c'^2 + c'(L*+1))": 2.0 * math.sqrt(c * (c + best_loss + bias + 1.0))})
 
 
 def barrier_scale(range_constant: float, best_loss: float, bias: float) -> float:
-    """scale = sqrt((Lt + c)/(2A)) for the log-barrier bandit (the paper's own scale is wrong by a factor)."""
+    """Return the scale sqrt((Lt + c)/(2A)) of the log-barrier bandit; the paper's scale is wrong by a factor."""
     return math.sqrt((best_loss + bias) / (2.0 * range_constant)) if range_constant > 0.0 else 1.0
 
 
 def barrier_best_loss(range_constant: float, best_loss: float, bias: float) -> Terms:
-    """R <= sqrt(2A(Lt + c)) + A/2 + c at `barrier_scale`, from log(1+x) >= 2x/(2+x)."""
+    """Return R <= sqrt(2A(Lt + c)) + A/2 + c at `barrier_scale`, from log(1+x) >= 2x/(2+x)."""
     root = math.sqrt(2.0 * range_constant * (best_loss + bias))
     return _named(bias, {"sqrt(2 A L*)": root, "A/2": range_constant / 2.0})
 
 
 def resampled_barrier_scale(range_constant: float, best_loss: float, bias: float) -> float:
-    """scale = sqrt((Lt + b)/A) for the log-barrier bandit with 1/p resampled; b has the bias of the cap."""
+    """Return the scale sqrt((Lt + b)/A) of the log-barrier bandit with resampling; b includes the bias of the cap."""
     return math.sqrt((best_loss + bias) / range_constant) if range_constant > 0.0 else 1.0
 
 
 def resampled_barrier_best_loss(range_constant: float, best_loss: float, bias: float) -> Terms:
-    """R <= 2 sqrt(A(Lt + b)) + A + b at `resampled_barrier_scale`, from `kept_resampled` >= scale/(1 + scale)."""
+    """Return R <= 2 sqrt(A(Lt + b)) + A + b at `resampled_barrier_scale` (`kept_resampled` >= scale/(1 + scale))."""
     root = 2.0 * math.sqrt(range_constant * (best_loss + bias))
     return _named(bias, {"2 sqrt(A L*)": root, "A": range_constant})
 
 
 def barrier_self_confident(range_constant: float, best_loss: float, bias: float) -> Terms:
-    """scale_t = sqrt((1 + own)/A): R <= 2A + 2 sqrt(A^2 + A(L* + 1 + c)) + c."""
+    """Return R <= 2A + 2 sqrt(A^2 + A(L* + 1 + c)) + c, for scale_t = sqrt((1 + learner's loss)/A)."""
     root = 2.0 * math.sqrt(range_constant * (range_constant + best_loss + 1.0 + bias))
     return _named(bias, {"2 A": 2.0 * range_constant, "2 sqrt(A^2 + A(L*+1))": root})
 
 
 def clipped_tuning(c: float, actions: int, best_loss: float) -> tuple[float, float]:
-    """(eps, rho) = (2a^2/(K-1), a/(K-1)), a = min(1/2, (c'(K-1)/(2 Lt))^(1/3))."""
+    """Return (eps, rho) = (2a^2/(K-1), a/(K-1)) with a = min(1/2, (c'(K-1)/(2 Lt))^(1/3))."""
     others = actions - 1
     a = min(0.5, (c * others / (2.0 * best_loss)) ** (1.0 / 3.0))
     return 2.0 * a * a / others, a / others
 
 
 def clipped_self_confident(c: float, actions: int, best_loss: float, bias: float = 0.0) -> Terms:
-    """R = 4.5 kap (1 + L* + R)^(2/3) + 2c'(K-1), kap = (c'(K-1)/3)^(1/3), its largest solution.
+    """Return the largest solution of R = 4.5 kap (1 + L* + R)^(2/3) + 2c'(K-1), kap = (c'(K-1)/3)^(1/3).
 
     a_t = min(1/2, kap (1 + own)^(-1/3)), eps_t = 2 a_t^2/(K-1), rho_t = a_t/(K-1).
     """
     kap, constant = clipped_kappa(c, actions), 2.0 * c * (actions - 1)
     fixed = 1.0 + best_loss + bias
-    # Beyond y = max(729 kap^3, 2(fixed + constant)) the right side is below y = fixed + R; from there the
-    # iteration falls to the largest root, and never below it.
+    # Above y = max(729 kap^3, 2(fixed + constant)) the right side is below y = fixed + R. The iteration starts there,
+    # and decreases to the largest root.
     regret = fixed + 2.0 * constant + 1000.0 * kap**3
     for _ in range(500):
         smaller = 4.5 * kap * math.pow(fixed + regret, 2.0 / 3.0) + constant
@@ -667,7 +667,7 @@ def clipped_self_confident(c: float, actions: int, best_loss: float, bias: float
 
 
 def clipped_kappa(c: float, actions: int) -> float:
-    """kap = (c'(K-1)/3)^(1/3)."""
+    """Return kap = (c'(K-1)/3)^(1/3), the constant of the clipping threshold."""
     return math.pow(c * (actions - 1) / 3.0, 1.0 / 3.0)
 
 
@@ -676,7 +676,7 @@ def _named(bias: float, terms: Terms) -> Terms:
 
 
 class Units(NamedTuple):
-    """loss in [0, 1] = (value - zero)/width, of gains (zero - value)/width: `zero` is the best value there is.
+    """Conversion to losses in [0, 1]: (value - zero)/width, for gains (zero - value)/width; `zero` is the best value.
 
     >>> rewards = Units.of((0.0, 5.0), gains=True)
     >>> rewards.normal(12.0, rounds=4), rewards.total(1.6, rounds=4)
@@ -694,20 +694,20 @@ class Units(NamedTuple):
 
     @classmethod
     def of(cls, loss_range: tuple[float, float], gains: bool) -> Units:
-        """Those of a range; gains are best at its upper end."""
+        """Return the conversion for a range; gains are best at its upper end."""
         low, high = loss_range
         return cls(high if gains else low, high - low, gains)
 
     def lost(self, total: Any, rounds: Any) -> Any:
-        """How much a cumulative loss (or gain) is worse than the best possible, in the user's units."""
+        """Return how much a cumulative loss (or gain) is worse than the best possible one, in the user's units."""
         return self.zero * rounds - total if self.gains else total - self.zero * rounds
 
     def normal(self, total: Any, rounds: Any) -> Any:
-        """A cumulative loss (or gain) of the user's, as one of losses in [0, 1]."""
+        """Return a cumulative loss (or gain) in the user's units as a loss of losses in [0, 1]."""
         return total if self.plain else self.lost(total, rounds) / self.width
 
     def total(self, normal: Any, rounds: Any) -> Any:
-        """A cumulative loss of losses in [0, 1], as a loss (or gain) in the user's units."""
+        """Return a cumulative loss of losses in [0, 1] as a loss (or gain) in the user's units."""
         if self.plain:
             return normal
         more = normal * self.width

@@ -1,4 +1,4 @@
-"""Confidence intervals that are right for rare events: exact for rates, empirical Bernstein for sums of a game.
+"""Confidence intervals that are valid for rare events: exact for rates, empirical Bernstein for sums of a game.
 
 X_t with means m_t given the past, centres c_t known before X_t, and X_t - c_t >= -b. For 0 <= u < 1/b,
 
@@ -21,12 +21,12 @@ import numpy as np
 
 from hannan.validation import Array
 
-#: The largest u b: near 1 psi is infinite.
+#: Largest value of u b; near 1 psi is infinite.
 MOST = 0.95
 
 
 def clopper_pearson(successes: int, trials: int, confidence: float) -> tuple[float, float]:
-    """(low, high), each one-sided at `confidence`: P(true < low) <= 1 - confidence, and the same above.
+    """Return (low, high), each one-sided at `confidence`: P(true < low) <= 1 - confidence, and the same above.
 
     >>> [round(x, 4) for x in clopper_pearson(5, 100, 0.975)], [round(x, 4) for x in clopper_pearson(0, 125, 0.975)]
     ([0.0164, 0.1128], [0.0, 0.0291])
@@ -62,7 +62,7 @@ def slack(squares: float, reach: float, terms: float, confidence: float, widest:
 def of_mean(
     total: float, squares: float, terms: float, reach: float, level: float, over: float | None = None
 ) -> tuple[float, float]:
-    """(low, high) for the mean of the means; `reach`: how far a term may be from its centre; `over`: divide by this."""
+    """Return (low, high) for the mean of the means; terms are within `reach` of their center; divide by `over`."""
     more = slack(squares, reach, terms, 0.5 + level / 2.0)
     over = terms if over is None else over
     return (total - more) / over, (total + more) / over
@@ -72,7 +72,7 @@ def of_ratio(
     surplus: Callable[[float], tuple[float, float]], most: float, terms: float, span: tuple[float, float],
     guess: float, level: float,
 ) -> tuple[float, float]:  # fmt: skip
-    """(low, high) for the theta at which sum w_t (l_t - theta) has mean 0, weights of at most `most`, l_t in `span`.
+    """Return (low, high) for theta with E sum w_t (l_t - theta) = 0, for weights up to `most` and l_t in `span`.
 
     `surplus(theta)` gives that sum and the sum of squares of its terms. Every theta is kept that the data do not
     refute: the centre of each term is 0, and it is between -most (theta - low) and most (high - theta).
@@ -86,7 +86,7 @@ def of_ratio(
         return total > slack(squares, most * reach, terms, sure, most * (high - low))
 
     def edge(start: float, above: bool) -> float:
-        # From the end of the range inwards: the first that is not refuted, then halved down.
+        # Search from the end of the range for the first value that is not rejected, then bisect.
         out = start
         for inside in np.linspace(start, guess, 65)[1:]:
             if not refuted(float(inside), above):
@@ -104,7 +104,7 @@ def of_ratio(
     return (low if not refuted(low, True) else edge(low, True), high if not refuted(high, False) else edge(high, False))
 
 
-#: Heading of such an interval: the runs of a game are not normal, and rare large regrets make it too narrow.
+#: Heading of these intervals: regrets of runs are not normal, and rare large regrets make the interval too narrow.
 T_INTERVAL = "95% t (approx.)"
 
 
@@ -123,7 +123,7 @@ def t_interval(values: Array, level: float) -> tuple[Array, Array]:
 
 
 def t_quantile(degrees: int, p: float) -> float:
-    """The t with P(T <= t) = p, 1/2 < p < 1.
+    """Return the quantile t with P(T <= t) = p, for 1/2 < p < 1.
 
     With t = sqrt(degrees) tan(theta), P(|T| <= t) is a finite sum in cos(theta); it is concave in theta, and the
     normal quantile lies below, so that Newton's steps from a little before it never overshoot.
@@ -143,14 +143,14 @@ def t_quantile(degrees: int, p: float) -> float:
 
 
 def _near_normal(p: float) -> float:
-    """The normal quantile within 4.5e-4, 1/2 < p < 1 (Abramowitz and Stegun 26.2.23)."""
+    """Return the normal quantile within 4.5e-4, for 1/2 < p < 1 (Abramowitz and Stegun 26.2.23)."""
     x = math.sqrt(-2.0 * math.log(1.0 - p))
     above = (0.010328 * x + 0.802853) * x + 2.515517
     return x - above / (((0.001308 * x + 0.189269) * x + 1.432788) * x + 1.0)
 
 
 def _within(degrees: int, theta: float) -> float:
-    """P(|T| <= sqrt(degrees) tan(theta))."""
+    """Return P(|T| <= sqrt(degrees) tan(theta))."""
     sine, square = math.sin(theta), math.cos(theta) ** 2
     count = degrees // 2 if degrees % 2 == 0 else (degrees - 1) // 2
     k = np.arange(1, count)

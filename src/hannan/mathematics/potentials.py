@@ -28,7 +28,7 @@ from hannan.validation import Array
 
 
 def softmax(L: Array, scale: float) -> Array:
-    """p_i = e^(-L_i/scale) / sum_j e^(-L_j/scale), with the leader taken out of the exponents.
+    """Return p_i = e^(-L_i/scale) / sum_j e^(-L_j/scale), with min L subtracted to avoid overflow.
 
     >>> softmax(np.array([1000.0, 1000.0, 5000.0]), 1.0).tolist()
     [0.5, 0.5, 0.0]
@@ -39,7 +39,7 @@ def softmax(L: Array, scale: float) -> Array:
 
 
 def soft_minimum(L: Array, scale: float) -> float:
-    """-scale log sum_i exp(-L_i/scale), with the leader taken out of the logarithm."""
+    """Return -scale log sum_i exp(-L_i/scale), with min L subtracted to avoid overflow."""
     leader = int(np.argmin(L))
     with np.errstate(under="ignore", over="ignore"):
         others = np.exp((L[leader] - np.delete(L, leader)) / scale).sum()
@@ -68,12 +68,12 @@ class Potential:
 
     @property
     def smoothing(self) -> Smoothing:
-        """The law or the regularizer."""
+        """Law or regularizer of the potential."""
         raise NotImplementedError
 
     @property
     def accuracy(self) -> tuple[float, float]:
-        """Relative and absolute error of `gradient`, for which an audit allows."""
+        """Largest relative and absolute error of `gradient`, which an audit tolerates."""
         return 1e-11, 0.0
 
     def value(self, L: Any) -> Any:
@@ -98,7 +98,7 @@ class Potential:
         L = validation.losses(L)
         n = L.shape[-1]
         matrices = np.array([self._off_diagonal(row) for row in _rows(L)]).reshape(*L.shape, n)
-        # The diagonal is minus the sum of the others: p_i (1 - p_i) would cancel.
+        # The diagonal is minus the sum of the other entries, because p_i (1 - p_i) would cancel.
         for matrix in matrices.reshape(-1, n, n):
             np.fill_diagonal(matrix, 0.0)
             np.fill_diagonal(matrix, -matrix.sum(axis=1))
@@ -109,7 +109,7 @@ class Potential:
         p = self.gradient(_one(L))
         edges = np.cumsum(p)
         draws = np.searchsorted(edges, rng.random(size) * edges[-1], side="right")
-        draws = np.minimum(draws, np.flatnonzero(p)[-1])  # the product may round up to the last edge
+        draws = np.minimum(draws, np.flatnonzero(p)[-1])  # The product may round up to the last edge.
         return int(draws) if size is None else draws
 
     def stability(self, n: int, gamma: float | None = None, delta: float | None = None) -> Stability:
@@ -147,7 +147,7 @@ class Potential:
         gamma = self.smoothing.gamma if gamma is None else validation.positive(gamma, "gamma")
         p, curvature = self.gradient(L), -np.diagonal(self.hessian(L))
         seen = p > 0.0
-        # In logarithms: p^gamma may underflow where the ratio does not.
+        # In logarithms, because p^gamma may underflow when the ratio does not.
         with np.errstate(divide="ignore", over="ignore"):
             return float(np.exp(np.log(curvature[seen]) - gamma * np.log(p[seen])).max())
 
@@ -210,7 +210,7 @@ class FTPL(Potential):
     def sample(self, L: Any, rng: np.random.Generator, size: Any = None) -> Any:
         """Return draws of argmin_i L_i - scale Z_i, from perturbations."""
         L = _one(L)
-        gaps = (L - L.min()) / self.scale  # not L - scale Z: large losses would round small draws into ties
+        gaps = (L - L.min()) / self.scale  # With L - scale Z, large losses would round small draws to ties.
         count = 1 if size is None else int(np.prod(size))
         rows = max(1, 1_000_000 // L.size)
         draws = np.empty(count, dtype=np.int64)
@@ -278,7 +278,7 @@ class FTPL(Potential):
         from hannan._engine import perturbed_nodes, perturbed_ratios
 
         tied = gaps == 0.0
-        # Tied arms whose densities are both infinite at 0: the integral diverges among them, and only there.
+        # If tied arms have infinite densities at 0, the integral diverges for these arms only.
         diverges = tied.sum() > 1 and self.law.unbounded_origin * tied.sum() <= 1.0
         used, nodes, weights = perturbed_nodes(*self._kernel(), L, self.scale, 1 << 14)
         _sound(0.0 if 0 <= used <= nodes.size else math.nan, self)
@@ -355,7 +355,7 @@ class FTRL(Potential):
 
     def _off_diagonal(self, L: Array) -> Array:
         w = self.regularizer.curvature(self._gradient(L))
-        # w_i (w_j / sum w): the product first could underflow.
+        # Compute w_i (w_j / sum w), because the product w_i w_j could underflow.
         matrix: Array = w[:, None] * (w / w.sum())[None, :] / self.scale
         return matrix
 

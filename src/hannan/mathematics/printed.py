@@ -1,4 +1,4 @@
-"""The regret bounds with the constants that the paper prints, beside the corrected ones of `hannan.mathematics.bounds`.
+"""Regret bounds with the constants that the paper prints, for comparison with `hannan.mathematics.bounds`.
 
 They are here to be read, not relied on: some are wrong as printed, all are looser. The paper takes a
 potential of consistency eps to have level 2 eps, bounds the regret of the fictitious learner A+ by
@@ -18,7 +18,7 @@ from hannan.mathematics.smoothing import Smoothing
 
 
 def expected_norm(law: Law, n: int) -> float:
-    """E max_i |Z_i| of n standard draws: E max Z_i where Z >= 0, else int_0^inf 1 - (F(z)-F(-z))^n dz.
+    """Return E max_i |Z_i| of n draws: E max Z_i if Z >= 0, otherwise int_0^inf 1 - (F(z)-F(-z))^n dz.
 
     >>> from hannan.mathematics.laws.light import Exponential, Laplace
     >>> round(expected_norm(Exponential(), 10), 6), round(expected_norm(Laplace(), 10), 6)
@@ -33,7 +33,7 @@ def expected_norm(law: Law, n: int) -> float:
 
 
 def experts(smoothing: Smoothing, n: int, best_loss: float | None) -> Bound:
-    """2 (2 eps) L* + 3 * 2E||Z||_inf (thm:analysis_experts by lemma:regret_lstar), Z = h Z_0/eps, eps <= 1/2.
+    """Return 2 (2 eps) L* + 3 * 2E||Z||_inf of thm:analysis_experts by lemma:regret_lstar, Z = h Z_0/eps, eps <= 1/2.
 
     >>> from hannan.mathematics.laws.light import Exponential
     >>> round(experts(Exponential(), 10, 100.0).value, 1)
@@ -41,7 +41,7 @@ def experts(smoothing: Smoothing, n: int, best_loss: float | None) -> Bound:
     """
     law = _law(smoothing)
     if best_loss is None:
-        raise ValueError("best_loss or rounds must be given: the printed bound of experts is first-order")
+        raise ValueError("best_loss or rounds is required: the printed bound of experts is first-order")
     norm = law.hazard * expected_norm(law, n)
     epsilon = 0.5 if best_loss == 0.0 else min(0.5, math.sqrt(1.5 * norm / best_loss))
     terms = {"2 (2 eps) L*": 4.0 * epsilon * best_loss, "3 (2 E||Z||)": 6.0 * norm / epsilon}
@@ -49,14 +49,14 @@ def experts(smoothing: Smoothing, n: int, best_loss: float | None) -> Bound:
 
 
 def bandit(smoothing: Smoothing, n: int, rounds: int | None, best_loss: float | None) -> Bound:
-    """Parts 1, 2 and 3 of thm:gbpa_bandits, from eq:ftplnearfinal1, eq:tsallisnearfinal, eq:lognearfinal.
+    """Return the bound of parts 1 to 3 of thm:gbpa_bandits (eq:ftplnearfinal1, eq:tsallisnearfinal, eq:lognearfinal).
 
     >>> from hannan.mathematics.regularizers import LogBarrier
     >>> round(bandit(LogBarrier(), 10, 1000, 100.0).value)
     929
     """
     if rounds is None:
-        raise ValueError("rounds must be given: the printed bounds of bandits grow with them")
+        raise ValueError("rounds is required: the printed bounds of bandits depend on the number of rounds")
     a = smoothing.tsallis_alpha
     if a == 0.0:
         return log_barrier(n, rounds, float(rounds) if best_loss is None else best_loss)
@@ -68,7 +68,7 @@ def bandit(smoothing: Smoothing, n: int, rounds: int | None, best_loss: float | 
 
 
 def log_barrier(n: int, rounds: int, best_loss: float) -> Bound:
-    """8N log(NT) + 4 if L* < 2, else (4 sqrt(L* N log(NT)) + 1)/(sqrt 2 - 1), claimed at the scale
+    """Return 8N log(NT) + 4 if L* < 2, otherwise (4 sqrt(L* N log(NT)) + 1)/(sqrt 2 - 1), claimed at the scale
     sqrt(2 L* N log(NT)): a wrong scale, see `log_barrier_recursion`."""
     log = math.log(n * rounds)
     if best_loss < 2.0:
@@ -81,7 +81,7 @@ def log_barrier(n: int, rounds: int, best_loss: float) -> Bound:
 
 
 def log_barrier_recursion(n: int, rounds: int, best_loss: float, scale: float) -> float:
-    """R <= (2/eta)(R + L*) + eta N log(NT) + 1 solved for R: what the proof gives at a scale.
+    """Return the solution R of R <= (2/eta)(R + L*) + eta N log(NT) + 1, which the proof gives at a scale.
 
     >>> printed = log_barrier(10, 1000, 100.0)
     >>> round(printed.value), round(log_barrier_recursion(10, 1000, 100.0, printed.scale), -1)
@@ -101,15 +101,15 @@ def expert_bandit(
     rounds: int | None,
     best_loss: float | None,
 ) -> Bound:
-    """thm:gbpa_bwe: part 1 by eq:ftplnearfinal; part 2 by R <= 2 sqrt(2 eps K)(R + L*) + 2 log N/eps,
+    """Return the bound of thm:gbpa_bwe. Part 1: eq:ftplnearfinal. Part 2: R <= 2 sqrt(2 eps K)(R + L*) + 2 log N/eps,
     eps = (log N)^(2/3)/(K^(1/3) L*^(2/3)), or 256 K log N while L* <= 128 K log N."""
     law = _law(smoothing)
     if not clipped:
         if rounds is None:
-            raise ValueError("rounds must be given: the printed bound grows with them")
+            raise ValueError("rounds is required: the printed bound depends on the number of rounds")
         return _zero_order(law, actions, n, rounds, "thm:gbpa_bwe part 1 as printed")
     if best_loss is None:
-        raise ValueError("best_loss or rounds must be given: the printed bound of clipping is first-order")
+        raise ValueError("best_loss or rounds is required: the printed bound of clipping is first-order")
     log = math.log(n)
     source = "thm:gbpa_bwe part 2 as printed"
     if best_loss <= 128.0 * actions * log:
@@ -121,7 +121,7 @@ def expert_bandit(
 
 
 def _zero_order(law: Law, actions: int, n: int, rounds: int, source: str) -> Bound:
-    """2 eps K T + 2E||Z||_inf at its best eps."""
+    """Return the terms of 2 eps K T + 2E||Z||_inf at the best eps."""
     norm = law.hazard * expected_norm(law, n)
     epsilon = math.sqrt(norm / (actions * rounds))
     terms = {"2 eps K T": 2.0 * epsilon * actions * rounds, "2 E||Z||": 2.0 * norm / epsilon}

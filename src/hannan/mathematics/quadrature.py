@@ -1,10 +1,10 @@
-"""FTPL for any law that has a density and a cdf: adaptive quadrature of the one integral for all arms.
+"""FTPL for any law that has a density and a cdf, by adaptive quadrature of one integral for all arms.
 
     p_i = int G(w) r(w + d_i) dw,  G(w) = prod_j F(w + d_j),  r = f/F
 
-Slower than the compiled rules, and accurate to 1e-8 rather than to rounding. If f is the derivative of F, and nothing
-of it was missed, int G' = 1 and int 2 G G' = 1, G' = G sum_i r_i: what is further off than that is refused. (The first
-alone is 1 for two arms whenever f is even and F - 1/2 is odd.)
+This is slower than the compiled rules, and accurate to 1e-8 instead of to rounding. If f is the derivative of F and the
+quadrature misses no mass, then int G' = 1 and int 2 G G' = 1, where G' = G sum_i r_i. A larger deviation is an error.
+(The first integral alone is 1 for two arms whenever f is even and F - 1/2 is odd.)
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from hannan.saving import frozen
 from hannan.validation import Array
 
-#: Where to cut: the law's own quantiles find its length scales, whatever they are.
+#: Levels of the quantiles at which the interval is split, which adapts to every length scale of a law.
 _LEVELS = (*(1.0 - 10.0**-k for k in (15, 12, 9, 6, 4, 3, 2, 1)), 0.5, *(10.0**-k for k in range(1, 17)))
 
 
@@ -40,23 +40,23 @@ class Perturbation(Protocol):
     def survival_quantile(self, s: Any) -> Array: ...
 
 
-#: The probabilities of a law sum up to one within this, or are not told.
+#: Tolerance for the sum of the probabilities; a larger deviation is an error.
 ACCURACY = 1e-8
-#: So many intervals are halved at the most: of a law that is far from 0 the last digits are noise, which no rule gets
-#: under, and what was reached is looked at anyway.
+#: Maximum number of bisections. More do not help for a law far from 0, whose last digits are noise; the accuracy that
+#: was reached is checked in any case.
 _HALVINGS = 400
 
 
 @frozen
 class GeneralRule:
-    """The play of FTPL(law, 1) at gaps d >= 0, one of them 0; one arm may stand for `copies` equal ones."""
+    """Play of FTPL(law, 1) at gaps d >= 0, one of which is 0. A single arm can stand for `copies` equal arms."""
 
     law: Perturbation
     gaps: Array
     copies: int = 1
 
     def play(self) -> Array:
-        """p, summing to one."""
+        """Return the probabilities p, which sum to one."""
 
         def integrand(w: float) -> Array:
             G, r = self._parts(w)
@@ -68,7 +68,7 @@ class GeneralRule:
         return np.asarray(p / p.sum())
 
     def mean_of_leader(self) -> float:
-        """E max_j (Z_j - d_j) = int w G(w) sum_j r(w + d_j) dw; inf for a tail too heavy to have a mean."""
+        """Return E max_j (Z_j - d_j) = int w G(w) sum_j r(w + d_j) dw; inf if the tail is too heavy for a mean."""
         if self._has_no_mean():
             return math.inf
 
@@ -77,7 +77,7 @@ class GeneralRule:
             return self.copies * G * float(r.sum())
 
         points = self._points()
-        # A power tail is followed by its density until what is left of the mean, about w times it, is negligible.
+        # Extend the interval in a power tail until the rest of the mean, about w times the density, is negligible.
         for end in (points[-1], points[0]):
             while abs(density(end) * end) * abs(end) > 1e-13 and 1.0 < abs(end) < 1e300:
                 end *= 4.0
@@ -89,44 +89,44 @@ class GeneralRule:
             return np.array([w * here, here, 2.0 * self._all_below(w) * here])
 
         mean, once, twice = self._integrate(integrand, points)
-        # Beside a pole, and far out, there is mass that adds nothing to the mean.
+        # Mass next to a pole or far out contributes nothing to the mean.
         low, high = (self._all_below(w) for w in points[[0, -1]])
         self._whole(float(once) + low + (1.0 - high), float(twice) + low * low + (1.0 - high * high))
         return float(mean)
 
     def _all_below(self, w: float) -> float:
-        """G(w), of the copies too."""
+        """Return G(w), with all copies."""
         return float(np.prod(np.asarray(self.law.cdf(w + self.gaps), dtype=np.float64) ** self.copies))
 
     def _whole(self, *sums: float) -> None:
-        """Refuse sums of all probabilities that are not one: the law is not what it says, or was not followed."""
+        """Raise ValueError unless the sums of all probabilities are one."""
         for total in sums:
             if not abs(total - 1.0) <= ACCURACY:
                 raise ValueError(
-                    f"the density of {self.law!r} must be the derivative of its cdf, its jumps be among its kinks, and "
-                    f"both be smooth enough to integrate: "
-                    f"probabilities must sum up to 1 within {ACCURACY:g}; got {total!r}"
+                    f"density of {self.law!r} must be the derivative of its cdf, with all jumps in kinks, and both "
+                    f"must be smooth enough to integrate: probabilities must sum to 1 within {ACCURACY:g}; "
+                    f"got {total!r}"
                 )
 
     def off_diagonal(self) -> Array:
-        """int G r_i r_j dw for every pair i != j; the diagonal, which may diverge, is left 0."""
-        beside = 1.0 - np.eye(self.gaps.size)
+        """Return int G r_i r_j dw for all pairs i != j, with 0 on the diagonal, where the integral may diverge."""
+        off = 1.0 - np.eye(self.gaps.size)
 
         def integrand(w: float) -> Array:
             G, r = self._parts(w)
             with np.errstate(over="ignore"):
-                return np.where(beside, G * r[:, None] * r, 0.0)
+                return np.where(off, G * r[:, None] * r, 0.0)
 
         return np.asarray(self._integrate(integrand))
 
-    @np.errstate(all="ignore")  # a law of the user's may overflow far out, and 0/0 is no mass
+    @np.errstate(all="ignore")  # A user-defined law may overflow far out, where 0/0 has no mass.
     def _parts(self, w: float) -> tuple[float, Array]:
-        """G(w) and r(w + d_i); for one arm f(w) F(w)^(copies-1) and 1, so that a cdf rounded to 0 loses nothing."""
+        """Return G(w) and r(w + d_i); for one arm f(w) F(w)^(copies-1) and 1, in case the cdf rounds to 0."""
         z = w + self.gaps
         F = np.asarray(self.law.cdf(z), dtype=np.float64)
         f = np.asarray(self.law.density(z), dtype=np.float64)
         if self.gaps.size == 1:
-            # n log F needs the digits of 1 - F, where the law has them.
+            # n log F needs the digits of 1 - F, which the survival function has.
             log_F = np.log(F[0]) if F[0] < 0.5 else np.log1p(-np.asarray(self.law.survival(z))[0])
             return float(f[0] * (np.exp((self.copies - 1) * log_F) if self.copies > 1 else 1.0)), np.ones(1)
         r = f / F
@@ -136,7 +136,7 @@ class GeneralRule:
     def _points(self) -> Array:
         quantiles = np.asarray(self.law.survival_quantile(np.array(_LEVELS)), dtype=np.float64)
         quantiles = np.unique(quantiles[np.isfinite(quantiles)])
-        # Every arm's copy of the law is moved by its gap; the best arms' copies are where G bends.
+        # The distribution of each arm is shifted by its gap; G changes most near the best arms.
         moves = np.unique(np.sort(self.gaps)[:32])
         ends = self._ends()
         edges = np.array([e for e in (*ends, *self.law.kinks) if math.isfinite(e)])
@@ -146,7 +146,7 @@ class GeneralRule:
         return np.unique(points[(points >= low) & (points <= high)])
 
     def _approach(self, end: float) -> Array:
-        """Points that close in on the end of the support if the density grows without bound there."""
+        """Return points that approach the end of the support if the density is unbounded there."""
         if math.isinf(end):
             return np.empty(0)
         width = float(self.law.survival_quantile(0.5)) - end
@@ -156,7 +156,7 @@ class GeneralRule:
         return end + steps if near.size and near[-1] > 10.0 * near[0] else np.empty(0)
 
     def _ends(self) -> tuple[float, float]:
-        """The ends of {0 < F < 1}: a density may jump there, whether or not the law states its support."""
+        """Return the ends of {0 < F < 1}, where the density may jump, even if the law states no support."""
         low, high = self.law.support
         median = float(self.law.survival_quantile(0.5))
         if math.isinf(low):
@@ -166,7 +166,7 @@ class GeneralRule:
         return low, high
 
     def _has_no_mean(self) -> bool:
-        """Does the density fall like z^-(a+1) with a <= 1?"""
+        """Return True if the density decreases like z^-(a+1) with a <= 1."""
         if math.isfinite(self.law.support[1]):
             return False
         with np.errstate(all="ignore"):
@@ -191,7 +191,7 @@ class GeneralRule:
 
 
 def _last(holds: Callable[[float], bool], inside: float, outside: float) -> float:
-    """The last z from `inside` towards `outside` at which `holds` is true; +-inf if it always is."""
+    """Return the last z from `inside` towards `outside` at which `holds` is true; +-inf if it is always true."""
     if holds(outside):
         return math.copysign(math.inf, outside)
     if inside * outside < 0.0 and not holds(0.0):
@@ -209,10 +209,10 @@ _RATIO = (math.sqrt(5.0) - 1.0) / 2.0
 
 
 def least_between(function: Callable[[float], float], low: float, high: float, steps: int) -> float:
-    """The place of the minimum between `low` and `high` of a function that falls, then rises.
+    """Return the location of the minimum of a unimodal function between `low` and `high`, by golden section.
 
-    Each step keeps 0.618 of the interval. Near its minimum a function is flat: 40 steps and more find its value to
-    rounding, the place to some 1e-8 of the interval.
+    Each step keeps 0.618 of the interval. Because a function is flat near its minimum, 40 steps find its value to
+    rounding, but the location only to about 1e-8 of the interval.
 
     >>> round(least_between(lambda x: (x - 2.0) ** 2, 0.0, 5.0, 40), 6)
     2.0

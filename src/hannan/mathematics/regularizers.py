@@ -37,7 +37,7 @@ POSSIBLE = (
 
 @frozen
 class Regularizer(Smoothing):
-    """Convex function on the simplex that is added to the losses, so that the leader does not jump.
+    """Convex function on the simplex that is added to the losses, so that the play changes continuously.
 
     A subclass defines `gamma`, `value`, `slope` and `curvature`; without one of them its construction raises
     TypeError. With a proved `rate` (in D_inf) and `own_rate` (in D_inf,gamma) it has bounds, which state that these
@@ -70,7 +70,7 @@ class Regularizer(Smoothing):
 
     @property
     def gamma(self) -> float:
-        """gamma of its differential consistency: -Hess_ii <= own_rate/scale * p_i^gamma."""
+        """Exponent gamma of the differential consistency: -Hess_ii <= own_rate/scale * p_i^gamma."""
         raise NotImplementedError
 
     @property
@@ -234,12 +234,12 @@ class Tsallis(Regularizer):
 
     @property
     def rate(self) -> float:
-        """kappa_a/a."""
+        """Rate kappa_a/a."""
         return kappa(self.alpha) / self.alpha
 
     @property
     def own_rate(self) -> float:
-        """1/a."""
+        """Rate 1/a in D_inf,gamma."""
         return 1.0 / self.alpha
 
     def range_constant(self, n: int, rounds: int | None = None) -> float:
@@ -264,7 +264,7 @@ class Tsallis(Regularizer):
         return -(p * np.expm1((self.alpha - 1.0) * logs)).sum(axis=-1) / (1.0 - self.alpha)
 
     def slope(self, p: Array) -> Array:
-        # The derivative of value's form is (1 - alpha p^(alpha-1))/(1 - alpha), on the simplex up to a constant.
+        # The derivative of this form of F is (1 - alpha p^(alpha-1))/(1 - alpha), up to a constant on the simplex.
         return np.asarray((1.0 - self.alpha * p ** (self.alpha - 1.0)) / (1.0 - self.alpha))
 
     def curvature(self, p: Array) -> Array:
@@ -297,7 +297,7 @@ class LogBarrier(Regularizer):
 
     @property
     def rate(self) -> float:
-        """kappa_0."""
+        """Rate kappa_0."""
         return kappa(0.0)
 
     def range_constant(self, n: int, rounds: int | None = None) -> float:
@@ -333,7 +333,7 @@ class LogBarrier(Regularizer):
 
 @lru_cache(maxsize=256)
 def kappa(alpha: float) -> float:
-    """kappa_a = max_p p^(1-a) (1-p)^(2-a) / (p^(2-a) + (1-p)^(2-a)), 0 <= a < 1.
+    """Return kappa_a = max_p p^(1-a) (1-p)^(2-a) / (p^(2-a) + (1-p)^(2-a)), for 0 <= a < 1.
 
     The D_inf rate of Tsallis(a) is kappa_a/(a scale), of the log-barrier kappa_0/scale.
 
@@ -345,11 +345,11 @@ def kappa(alpha: float) -> float:
         a, b = p ** (2.0 - alpha), (1.0 - p) ** (2.0 - alpha)
         return float(p ** (1.0 - alpha) * b / (a + b))
 
-    # The maximum is flat: the value is right to rounding although p is only to 1e-8. Rounded up.
+    # The maximum is flat: its value is accurate to rounding although p is accurate to 1e-8 only. Rounded up.
     return objective(least_between(lambda p: -objective(p), 0.0, 1.0, 120)) * (1.0 + 4e-16)
 
 
-#: Probabilities below e^-700 are 0 to the play.
+#: The play treats probabilities below e^-700 as 0.
 _LOWEST = -700.0
 
 
@@ -365,7 +365,7 @@ def _newton(regularizer: Regularizer, gaps: Array, logs: Array) -> tuple[Array, 
         if math.isnan(largest):
             return logs, False
         logs = moved
-        if largest < 1e-8:  # convergence is quadratic: the next step would be below rounding
+        if largest < 1e-8:  # Convergence is quadratic, so the next step would be below rounding.
             return logs, abs(float(np.exp(logs).sum()) - 1.0) < 1e-6
     return logs, False
 

@@ -55,11 +55,11 @@ class Smoothing:
     hedge: ClassVar[bool] = False
     #: True if the range depends on the number of rounds.
     needs_rounds: ClassVar[bool] = False
-    #: True if the drift of a bandit's round is at most its own loss / scale, which is the case for gamma = 2.
+    #: True if the drift of a bandit's round is at most the learner's loss / scale, as for gamma = 2.
     first_order: ClassVar[bool] = False
     #: True if D_inf,gamma' of one step is proved to be unbounded for every gamma' above `gamma`.
     largest_gamma: ClassVar[bool] = False
-    #: alpha of the negative Tsallis entropy that this smoothing is; 0 is the log-barrier, 1 the entropy.
+    #: alpha of the negative Tsallis entropy that equals this smoothing; 0 is the log-barrier, 1 the entropy.
     tsallis_alpha: ClassVar[float | None] = None
 
     @property
@@ -69,12 +69,12 @@ class Smoothing:
 
     @property
     def gamma(self) -> float:
-        """gamma of the divergence D_inf,gamma that the smoothing is made for."""
+        """Order gamma of the divergence D_inf,gamma in which the smoothing is stable."""
         return 1.0
 
     @property
     def rate(self) -> float:
-        """h with rate h/scale in D_inf; inf if the smoothing has no rate."""
+        """Constant h of the rate h/scale in D_inf; inf if the smoothing has no rate."""
         raise ValueError(f"{type(self).__name__} must state its rate, the supremum of -d log p_i at scale 1")
 
     @property
@@ -84,7 +84,7 @@ class Smoothing:
 
     @property
     def own_rate(self) -> float:
-        """h with rate h/scale in D_inf,gamma for the smoothing's own gamma.
+        """Constant h of the rate h/scale in D_inf,gamma, for the gamma of the smoothing.
 
         A rate in D_inf implies none in D_inf,gamma, so the default is inf unless gamma is 1.
         """

@@ -1,4 +1,4 @@
-"""One-step differential stability: what a potential may claim of itself (def:OSDS, def:OSDSnorm).
+"""One-step differential stability: claims of potentials (def:OSDS, def:OSDSnorm).
 
 Two numbers, never to be mixed. The *rate* is sup of -d log p_i along a loss in [0,1]^n; every regret bound
 uses it. The *level* is the largest divergence between the plays before and after one whole loss; an audit
@@ -61,7 +61,7 @@ class Stability(Result):
         return divergence_name(self.gamma, self.delta)
 
     def shown(self) -> Shown:
-        """Level, rate, and where they come from."""
+        """Level, rate, and their proof."""
         sense = "the supremum itself" if self.exact else "a proved upper bound"
         rows = [
             ("level", f"{figure(self.level)}, {sense}"),

@@ -1,9 +1,10 @@
-"""xoshiro256++ (Blackman and Vigna): one stream of random words a run.
+"""xoshiro256++ (Blackman and Vigna): one stream of random words per run.
 
-Run r of a game with seed s starts from SeedSequence(s, spawn_key=(r,)), so a run's moves do not depend on how
-many runs or threads there are. A uniform is the top 53 bits of a word, in [0, 1).
+Run r of a game with seed s starts from SeedSequence(s, spawn_key=(r,)), so the moves of a run do not depend on the
+number of runs or threads. A uniform number in [0, 1) is the top 53 bits of a word.
 
-The hash is NumPy's SeedSequence, which a test compares, made here: `numpy.random` takes as long to load as a game.
+The hash is that of NumPy's SeedSequence (compared in a test). It is implemented here because importing `numpy.random`
+takes as long as a short game.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 Words = NDArray[np.uint64]
 
 NO_WORDS: Words = np.empty(0, dtype=np.uint64)
-#: Of NumPy's SeedSequence (after O'Neill's seed_seq_fe): where its hash of a seed starts, its factor, and its mixer.
+#: Constants of NumPy's SeedSequence (after O'Neill's seed_seq_fe): start and factor of the hash, and the mixer.
 _HASH, _TIMES = 0x43B0D7E5, 0x931E8875
 _MIX = 0xCA01F9DD, 0x4973F715
 _LOW = 0xFFFFFFFF
@@ -33,25 +34,24 @@ def words(seed: int, *key: int) -> Words:
 
 def words_of_runs(seed: int, runs: int, *key: int) -> Words:
     """Return `words(seed, run, *key)` of runs 0, 1, ..., as an array (runs, 4)."""
-    parts = np.empty((runs, 1 + len(key)), dtype=np.uint32)  # a run below 2^32 is one word of the key
+    parts = np.empty((runs, 1 + len(key)), dtype=np.uint32)  # A run number below 2^32 is one word of the key.
     parts[:, 0] = np.arange(runs)
     parts[:, 1:] = key
     return _of_keys(_spawning_of_a_game(seed), parts)
 
 
 def spawning(seed: int) -> list[int]:
-    """Where the hash of a seed has got to before it takes in a key: the pool of four words, and the next constant."""
+    """Return the state of the hash of a seed before a key is added: the pool of four words, and the next constant."""
     pool, constant = _pool(seed)
     return [*pool, constant]
 
 
-#: The same of games, kept: a seed that was given is played again and again, by one learner after another. Not of
-#: players, whose entropy leaves no trace.
+#: Cached version for games, whose seeds are used again for many learners. Entropy of players is never cached.
 _spawning_of_a_game = functools.lru_cache(maxsize=16)(spawning)
 
 
 def _of_keys(begun: list[int], parts: NDArray[np.uint32]) -> Words:
-    """The words of each row of `parts`, a key: the rest of the hash, which the engine has."""
+    """Return the words for each row of `parts`, a key, by the rest of the hash, which the engine computes."""
     from hannan import _engine
 
     found: Words = _engine.words_of_keys(np.array(begun, dtype=np.uint32), parts)
@@ -59,13 +59,13 @@ def _of_keys(begun: list[int], parts: NDArray[np.uint32]) -> Words:
 
 
 def _halves(number: int) -> list[int]:
-    """The 32-bit words of a whole number, the lowest first; at least one."""
+    """Return the 32-bit words of an integer, the lowest first; at least one."""
     number = int(number)
     return [number >> shift & _LOW for shift in range(0, max(1, number.bit_length()), 32)]
 
 
 def _pool(seed: int) -> tuple[list[int], int]:
-    """(the pool of four words after the seed, before any key; the constant of the next hash)."""
+    """Return the pool of four words of a seed before any key, and the constant of the next hash."""
     entropy = _halves(seed)
     entropy += [0] * (4 - len(entropy))
     constant, pool = _HASH, []
@@ -90,7 +90,7 @@ def _mixed(x: int, y: int) -> int:
 
 
 def _hash(x: int, constant: int) -> tuple[int, int]:
-    """(x hashed, the next constant)."""
+    """Return the hash of x, and the next constant."""
     following = constant * _TIMES & _LOW
     x = (x ^ constant) * following & _LOW
     return x ^ x >> 16, following

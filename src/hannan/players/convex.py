@@ -13,7 +13,7 @@ import numpy as np
 from hannan import validation
 from hannan.mathematics.bounds import Bound
 from hannan.mathematics.convex.leader import Leader, NotConverged, best_in_hindsight
-from hannan.mathematics.convex.losses import ON_YOUR_WORD, Loss, RankOne, on_your_word, refuse_at, steepest_at
+from hannan.mathematics.convex.losses import ASSUMED_CONVEX, Loss, RankOne, assuming_convex, check_at, steepest_at
 from hannan.mathematics.convex.noise import SHAPES, GammaNoise, Shape, standard
 from hannan.players import identity
 from hannan.players.certificate import NOT_RANDOM, THIS_RUN_ONLY, Certificate, at_observed
@@ -161,7 +161,7 @@ class ConvexPlayer(PointPlayer):
             If the loss is invalid, or the move is not pending. The player is then unchanged.
         """
         number, loss, x = self._admitted(move, loss)
-        refuse_at(loss, x, None, self.learner.loss_bound)
+        check_at(loss, x, None, self.learner.loss_bound)
         # phi was checked at some margins only; check its slope where it is played, too.
         steepest = max(float(loss.lipschitz(self.learner.domain)), steepest_at(loss, x))
         self._leader.observe(x, loss)
@@ -260,7 +260,7 @@ class ConvexPlayer(PointPlayer):
             farthest=run.farthest,
             solver_cost=cost,
             **self._private(),
-            word=ON_YOUR_WORD if self._seen else "",
+            word=ASSUMED_CONVEX if self._seen else "",
             kind="realized",
             delta=delta,
             on_this_run_says="" if delta is None else THIS_RUN_ONLY,
@@ -456,7 +456,7 @@ class DescentPlayer(PointPlayer):
             If the loss is invalid, or the move is not pending. The player is then unchanged.
         """
         number, loss, x = self._admitted(move, loss)
-        refuse_at(loss, x, self.learner.lipschitz, None)
+        check_at(loss, x, self.learner.lipschitz, None)
         gradient, paid = np.asarray(loss.gradient(x)), float(loss.value(x))
         self._leader.absorb(loss)
         self._remember(loss)
@@ -508,7 +508,7 @@ class DescentPlayer(PointPlayer):
             return None, str(reason)
         if wrong := refuted(regret, bound):
             return None, wrong
-        return on_your_word(bound, bool(self._seen)), ""
+        return assuming_convex(bound, bool(self._seen)), ""
 
     # Saving
 

@@ -1,4 +1,4 @@
-"""Online convex and linear optimisation by objective perturbation: Algorithm 1 of the paper (alg:oco)."""
+"""Online convex and linear optimization by objective perturbation: Algorithm 1 of the paper (alg:oco)."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ from hannan.learners.tuning import Schedule, SelfConfident, Tuning, check_tuning
 from hannan.mathematics import bounds
 from hannan.mathematics.bounds import Bound, Whom
 from hannan.mathematics.convex.domains import Ball, Domain
-from hannan.mathematics.convex.losses import Loss, refuse_unlike
+from hannan.mathematics.convex.losses import Loss, check_user_defined
 from hannan.mathematics.convex.noise import GammaNoise, GaussianNoise, Noise, Shape
 
-#: By how much a loss may exceed what was stated of it: rounding, not licence.
+#: Relative tolerance for rounding errors when a loss is compared with its stated limits.
 SLACK = 1e-9
 
 
-def refuse_steeper(losses: Loss, domain: Domain, lipschitz: float) -> None:
-    """Refuse losses whose gradients are beyond `lipschitz` on the domain."""
+def check_lipschitz(losses: Loss, domain: Domain, lipschitz: float) -> None:
+    """Raise ValueError if a gradient exceeds `lipschitz` on the domain."""
     _at_most("gradients of the losses", losses.lipschitz(domain), lipschitz, "lipschitz")
 
 
-def refuse_more_curved(losses: Loss, smooth: float) -> None:
-    """Refuse losses whose curvature is beyond `smooth`."""
+def check_smooth(losses: Loss, smooth: float) -> None:
+    """Raise ValueError if the curvature of a loss exceeds `smooth`."""
     _at_most("curvatures of the losses", losses.smooth, smooth, "smooth")
 
 
-def refuse_outside(losses: Loss, domain: Domain, loss_bound: float) -> None:
-    """Refuse losses that leave [0, loss_bound] on the domain."""
+def check_range(losses: Loss, domain: Domain, loss_bound: float) -> None:
+    """Raise ValueError if a loss leaves [0, loss_bound] on the domain."""
     low, high = losses.interval(domain)
     if (low < -SLACK * loss_bound).any():
         worst = int(np.argmin(low))
         raise ValueError(
-            "losses must be non-negative on the domain, since a loss-only bound is claimed (shift the domain or the "
-            f"losses); got {float(np.min(low)):g} at index {worst}"
+            "losses must be non-negative on the domain if loss_bound is given (shift the domain or the losses, or omit "
+            f"loss_bound); got {float(np.min(low)):g} at index {worst}"
         )
     _at_most("losses", high, loss_bound, "loss_bound")
 
@@ -59,15 +59,34 @@ def _at_most(what: str, values: Any, most: float, name: str) -> None:
 
 
 class Private:
-    """`privacy`, `scale_for` and `privacy_curve`."""
+    """Mixin with `privacy`, `scale_for` and `privacy_curve`."""
 
     def privacy(self, rounds: int = 1, delta: float | None = None, shape: Shape | None = None) -> Privacy:
-        """(epsilon, delta) for adding or removing one observation, of one move or of `rounds` moves in a row.
+        """Return (epsilon, delta) for adding or removing one observation, for the last move or several moves together.
 
-        Over more rounds than one it is composed, at `delta` (for Gaussian noise by default that of the noise).
-        "one-signed" says, on your word, that phi' of every loss has one sign. Refused where a condition fails.
-        It is a statement about real-valued noise that nobody can compute; `condition` says so.
+        The statement assumes real-valued noise that cannot be reproduced, as its `condition` says.
 
+        Parameters
+        ----------
+        rounds : int, default 1
+            Number of consecutive moves; for more than one, epsilon is composed at `delta`.
+        delta : float, optional
+            delta of the statement. Default: for Gaussian noise the delta of the noise.
+        shape : {"one-signed"}, optional
+            Assume that phi' of every loss has one sign. This is not verified.
+
+        Returns
+        -------
+        Privacy
+            epsilon, delta and their assumptions.
+
+        Raises
+        ------
+        ValueError
+            If a condition of the proof does not hold.
+
+        Examples
+        --------
         >>> from hannan import Ball, Convex, Fixed
         >>> Convex(Ball(3), 1.0, tuning=Fixed(2.0), smooth=0, guarantee="privacy").privacy().epsilon
         0.5
@@ -80,8 +99,22 @@ class Private:
     def scale_for(
         self, epsilon: float, delta: float | None = None, rounds: int = 1, shape: Shape | None = None
     ) -> float:
-        """The least scale at which `privacy(rounds, delta, shape)` is at most `epsilon`: `tuning=hn.Fixed(it)`.
+        """Return the smallest scale for which `privacy(rounds, delta, shape)` is at most `epsilon`.
 
+        Parameters
+        ----------
+        epsilon : float
+            Privacy budget over `rounds` moves.
+        delta, rounds, shape : optional
+            As in `privacy`.
+
+        Returns
+        -------
+        float
+            Scale, for `tuning=hn.Fixed(scale)`.
+
+        Examples
+        --------
         >>> from hannan import Ball, Convex, GaussianNoise, Horizon
         >>> learner = Convex(Ball(3), 1.0, GaussianNoise(1e-6), Horizon(100), smooth=0)
         >>> round(learner.scale_for(epsilon=1.0, rounds=100), 2)
@@ -92,7 +125,7 @@ class Private:
     def privacy_curve(
         self, rounds: int, delta: float | None = None, epsilons: Sequence[float] | None = None
     ) -> PrivacyCurve:
-        """What privacy costs: for each epsilon over all rounds the least scale, and the bound on the regret at it."""
+        """Return the smallest scale and the regret bound at this scale, for each epsilon over all rounds."""
         return curve(self, rounds, delta, epsilons)
 
 
@@ -100,37 +133,58 @@ if TYPE_CHECKING:
     from hannan._engine import PointRules
     from hannan.players.convex import ConvexPlayer
 
-#: What a curved loss adds to the ridge, as a share of lipschitz/radius; its cost is in the bound.
+#: Ridge that each curved loss adds, relative to lipschitz/radius. Its cost is included in the bound.
 RIDGE = 1e-6
-#: How far a move may be from the exact argmin, as a share of the radius; the solver raises beyond.
+#: Largest distance of a move from the exact argmin, relative to the radius; the solver raises an error above.
 ACCURACY = 1e-7
-#: The least accuracy that may be asked of a private move, as a share of the radius: rounding is within it.
+#: Smallest accuracy of a private move, relative to the radius, so that it covers rounding errors.
 LEAST_ACCURACY = 1e-9
 
 
 @dataclass(frozen=True, repr=False)
 class Convex(Private, saving.Described):
-    """Choose a point of a convex set each round, then be told a convex loss; its noise can make the moves private.
+    """Learner that chooses points of a convex set by objective perturbation; its noise can make the moves private.
 
-    x_t = argmin_{x in X} sum_{s<t} l_s(x) + <b, x>, b fresh noise: Algorithm 1 of the paper (alg:oco) without its
-    ridge.
+    In each round the learner chooses a point and then observes a convex loss.
 
-    The losses are convex, `lipschitz` on the domain (in the Euclidean norm) and in [0, loss_bound] there. The forward
-    stability that a regret bound uses needs no ridge, no smoothness and no rank condition, and half the paper's noise
-    (thm:oco, corrected form). Linear losses have an exact argmin. The others are solved for; to vouch for the solution
-    each adds a ridge of 1e-6 lipschitz/radius, whose cost is in their bound.
+    Parameters
+    ----------
+    domain : Domain
+        Convex set: `Ball`, `Box`, `Simplex` or `Polytope`.
+    lipschitz : float
+        Lipschitz constant of the losses on the domain, in the Euclidean norm.
+    noise : Noise, default GammaNoise()
+        Distribution of the noise b.
+    tuning : Tuning, default SelfConfident()
+        Scale of the noise.
+    loss_bound : float, optional
+        Largest loss on the domain, for losses that are at least 0. Default: losses of any sign, for which only linear
+        losses have a bound.
+    smooth : float, optional
+        Largest curvature of the losses; 0 if all losses are linear. Default: not stated.
+    guarantee : {"regret", "privacy"}, default "regret"
+        "privacy" makes `privacy()` available. With curved losses it requires a `ridge` and an `accuracy`.
+    fresh : bool, default True
+        If False, b is drawn once and kept; the bound then holds against an oblivious adversary.
+    accuracy : float, optional
+        For the privacy of curved losses: largest distance of the solver from the argmin. Noise that hides this
+        distance is added to the move.
+    output_share : float, default 0.1
+        Share of epsilon that the noise added to the move uses.
+    ridge : float, optional
+        For the privacy of curved losses: ridge, fixed in advance. Default: smooth/level.
 
-    `smooth` is the largest curvature of the losses, 0 if all are linear, None if it is not stated. `fresh=False` draws
-    b once and keeps it, as the proof for oblivious adversaries allows. `guarantee="privacy"` asks for a two-sided
-    statement, `privacy()`. Linear losses need nothing more. Curved ones need a fixed `ridge` (by default smooth/level)
-    and `accuracy`, how far from the argmin the solver may stay: noise that hides as much is added to the move and
-    spends `output_share` of epsilon. All are public. Without a `loss_bound` losses may have any sign, and only linear
-    losses have a bound; on a ball it is free of the dimension, r beta sqrt(2T) E chi_d/sqrt(d) with Gaussian noise and
-    `Horizon(T)`.
+    Notes
+    -----
+    x_t = argmin_{x in X} sum_{s<t} l_s(x) + <b, x>: Algorithm 1 of the paper (alg:oco) without its ridge. Regret bounds
+    use the forward stability, which needs no ridge, no smoothness, no rank condition, and half the noise of the paper
+    (thm:oco, corrected form). The argmin of linear losses is exact. Other losses need a solver; each of them adds a
+    ridge of 1e-6 lipschitz/radius, so that the accuracy of the solution is certain, and its cost is included in the
+    bound. For linear losses on a ball, Gaussian noise with `Horizon(T)` has a bound without the dimension:
+    r beta sqrt(2T) E chi_d/sqrt(d).
 
-    `domain`: the set. `lipschitz`: the steepest that a loss may be. `noise` and `tuning`: what is added to the sum of
-    the losses, and how much of it.
-
+    Examples
+    --------
     >>> from hannan.learners.tuning import Fixed
     >>> from hannan.mathematics.convex.domains import Box
     >>> learner = Convex(Box([0.0], [1.0]), lipschitz=1.0, tuning=Fixed(1.0), loss_bound=1.0)
@@ -173,23 +227,23 @@ class Convex(Private, saving.Described):
             raise ValueError(f"the scale of round 1 must be finite and > 0; got {first!r}")
         if self.guarantee == "privacy":
             if self.smooth is None:
-                raise ValueError("guarantee='privacy' needs smooth: 0 for linear losses; got smooth=None")
+                raise ValueError("smooth is required with guarantee='privacy' (0 for linear losses); got smooth=None")
             if not schedule.is_constant:
-                raise ValueError(f"guarantee='privacy' needs a constant scale; got {self.tuning!r}")
+                raise ValueError(f"tuning must have a constant scale with guarantee='privacy'; got {self.tuning!r}")
             if isinstance(self.noise, GaussianNoise) and self.noise.delta is None:
-                raise ValueError("guarantee='privacy' needs a delta for Gaussian noise; got delta=None")
+                raise ValueError("delta is required for Gaussian noise with guarantee='privacy'; got delta=None")
         for name in ("accuracy", "ridge"):
             value = getattr(self, name)
             if value is not None:
                 if self.guarantee != "privacy" or not self.smooth:
                     raise ValueError(
-                        f"{name} must go with the privacy of curved losses, guarantee='privacy' and smooth > 0; "
+                        f"{name} applies only to the privacy of curved losses, guarantee='privacy' and smooth > 0; "
                         f"got {name}={value!r}"
                     )
                 object.__setattr__(self, name, validation.positive(value, name))
         if self.accuracy is not None and self.accuracy < LEAST_ACCURACY * self.domain.radius:
             raise ValueError(
-                f"accuracy must be at least {LEAST_ACCURACY:g} of the domain's radius, so that it covers rounding; "
+                f"accuracy must be at least {LEAST_ACCURACY:g} x radius of the domain, to cover rounding errors; "
                 f"got {self.accuracy!r}"
             )
         object.__setattr__(self, "output_share", validation.between(self.output_share, 0.0, 1.0, "output_share", "()"))
@@ -208,23 +262,23 @@ class Convex(Private, saving.Described):
 
     @property
     def shape(self) -> Shape:
-        """What is known of the losses beforehand."""
+        """Class of the losses that is known in advance."""
         return "linear" if self.smooth == 0.0 else "rank-one"
 
     @property
     def range_constant(self) -> float:
-        """G = E||standard draw|| * (mean width)/2: the range of the noise at scale 1."""
+        """Range of the noise at scale 1: G = E||standard draw|| * (mean width)/2."""
         return self.noise.mean_norm(self.domain.d) * self.domain.mean_width / 2.0
 
     @property
     def c(self) -> float:
-        """c' = lipschitz * G; d * lipschitz * radius for Gamma noise on a ball."""
+        """Constant c' = lipschitz * G of the bounds; d * lipschitz * radius for Gamma noise on a ball."""
         return self.lipschitz * self.range_constant
 
     # Tuning
 
     def schedule(self) -> Schedule:
-        """The rule of its scale: b is the scale times a standard draw of the noise."""
+        """Return the schedule of the scale: b is the scale times a standard draw of the noise."""
         return self._schedule
 
     @functools.cached_property
@@ -244,9 +298,9 @@ class Convex(Private, saving.Described):
             rate = bounds.best_loss_rate(self.c, self.tuned_best())
             return Schedule.constant(self.noise.scale(rate, self.lipschitz))
         if paper:
-            raise ValueError(f"the paper's density must have a constant scale; got {tuning!r}")
+            raise ValueError(f"calibration='paper' requires a tuning with a constant scale; got {tuning!r}")
         if not self.fresh:
-            raise ValueError("SelfConfident must have fresh noise: its scale would depend on the draw it scales")
+            raise ValueError("SelfConfident requires fresh=True: its scale would depend on the draw; got fresh=False")
         return Schedule(self.lipschitz / math.sqrt(self.c), a=self._stated(), d=1.0)
 
     def _gaussian_schedule(self, noise: GaussianNoise) -> Schedule:
@@ -256,7 +310,7 @@ class Convex(Private, saving.Described):
             return tuning.schedule(self.range_constant, self._variance("linear"))
         if tuning.by_best_loss:
             if self.horizon is None:
-                raise ValueError(f"Gaussian noise needs rounds, since it costs delta each; got {tuning!r}")
+                raise ValueError(f"rounds is required for Gaussian noise, which costs delta per round; got {tuning!r}")
             best, stake = self.tuned_best(), self._stated() * self.horizon
             sigma, _ = tuned.gaussian_tuning(
                 noise,
@@ -268,10 +322,10 @@ class Convex(Private, saving.Described):
                 stake=stake,
             )
             return Schedule.constant(sigma)
-        raise ValueError(f"Gaussian noise must be tuned by Fixed, Horizon, BestLoss or Anytime; got {tuning!r}")
+        raise ValueError(f"tuning must be Fixed, Horizon, BestLoss or Anytime for Gaussian noise; got {tuning!r}")
 
     def variances(self, shape: Shape) -> dict[str, float]:
-        """The variance constants that are proved for losses of a shape (`hannan.learners.convex.bounds.variances`)."""
+        """Return the variance constants that are proved for a class of losses, by name (see `bounds.variances`)."""
         domain = self.domain
         ball = isinstance(domain, Ball)
         return tuned.variances(
@@ -285,45 +339,49 @@ class Convex(Private, saving.Described):
         )
 
     def _variance(self, shape: Shape | None = None) -> float:
-        """The least of them, for the tuning."""
+        """Return the smallest variance constant, for the tuning."""
         known = self.variances(shape or self.shape).values()
         return min(known) if known else self.lipschitz * self._stated()
 
     def tuned_best(self) -> float:
-        """The best loss that the tuning counts on: as told, or the largest loss in each of its rounds."""
-        told = self.tuning.told_best
-        return self._stated() * needed(self.horizon, "they stand for the best loss") if told is None else told
+        """Return the best loss of the tuning; if it is not stated, the largest possible loss of its rounds."""
+        stated = self.tuning.told_best
+        return (
+            self._stated() * needed(self.horizon, "the default of the best loss is rounds x loss_bound")
+            if stated is None
+            else stated
+        )
 
     def _stated(self) -> float:
-        """The loss bound, where a tuning cannot do without."""
+        """Return the loss bound; raise ValueError if it is not stated."""
         if self.loss_bound is None:
             raise ValueError(
-                f"loss_bound, the largest loss on the domain, must be given for {self.tuning!r}, which follows the own "
-                "loss; got None"
+                f"loss_bound (largest loss on the domain) is required with {self.tuning!r}, which depends on the "
+                "learner's loss; got None"
             )
         return self.loss_bound
 
     def privacy_ridge(self) -> float:
-        """The ridge of a two-sided statement of curved losses, fixed in advance: as given, or smooth/level."""
+        """Return the ridge of a privacy statement for curved losses, fixed in advance: as given, or smooth/level."""
         return privacy.ridge_of(self)
 
     @property
     def reach(self) -> float:
-        """How far a move is on average from the exact argmin, at most: r + E||w||, w the output noise."""
+        """Largest mean distance of a move from the exact argmin: accuracy + E||w||, where w is the output noise."""
         if self.accuracy is None:
             return ACCURACY * self.domain.radius
         return self.accuracy + self.domain.d * self.output_scale()
 
     def output_scale(self) -> float:
-        """The scale of the noise that is added to a move itself; 0 where the argmin is exact or nothing is promised."""
+        """Return the scale of the noise that is added to a move; 0 if the argmin is exact or privacy is not asked."""
         return privacy.output_scale(self)
 
     def rules(self) -> PointRules:
-        """The learner as the compiled game takes it."""
+        """Return the rules of the learner for the engine."""
         from hannan._engine import NoiseKind, PointRules
 
         radius, fixed = self.domain.radius, self.privacy_ridge()
-        # A private ridge must not count losses: one loss more would change it.
+        # A private ridge must not depend on the number of losses, because one more loss would change it.
         share = 0.0 if fixed > 0.0 else RIDGE / radius if radius > 0.0 else 1.0
         c, a, b, d = self.schedule()
         return PointRules(
@@ -337,15 +395,15 @@ class Convex(Private, saving.Described):
     # Losses
 
     def admit(self, loss: Any) -> Loss:
-        """A loss, or a sequence of them, that is what was stated; anything else is refused by name."""
+        """Return a loss or a sequence of losses after validation against the stated limits."""
         if not isinstance(loss, Loss):
-            raise ValueError(f"a loss must be Linear, Squared, Logistic, Huber, SmoothedHinge or RankOne; got {loss!r}")
-        refuse_unlike(loss, self.domain)
-        refuse_steeper(loss, self.domain, self.lipschitz)
+            raise ValueError(f"loss must be Linear, Squared, Logistic, Huber, SmoothedHinge or RankOne; got {loss!r}")
+        check_user_defined(loss, self.domain)
+        check_lipschitz(loss, self.domain, self.lipschitz)
         if self.smooth is not None:
-            refuse_more_curved(loss, self.smooth)
+            check_smooth(loss, self.smooth)
         if self.loss_bound is not None:
-            refuse_outside(loss, self.domain, self.loss_bound)
+            check_range(loss, self.domain, self.loss_bound)
         return loss
 
     # Bounds
@@ -353,47 +411,69 @@ class Convex(Private, saving.Described):
     def bound(
         self, rounds: int | None = None, best_loss: float | None = None, *, printed: bool = False, against: Whom = None
     ) -> Bound:
-        """A bound on the expected regret, which says of whom it holds; `Withheld` with the reason if there is none.
+        """Return the smallest proved bound on the expected regret.
 
-        Without `best_loss` the rounds times the loss bound stand for it. The bound is that of exact argmins;
-        if `smooth` > 0 says that losses are curved, the ridge and the solver's accuracy are in it, and
-        a game's record and a player's certificate carry what they cost there.
+        Parameters
+        ----------
+        rounds : int, optional
+            Number of rounds. Required unless the tuning fixes it.
+        best_loss : float, optional
+            Cumulative loss of the best point in hindsight, or an upper bound on it. Default: rounds x `loss_bound`.
+        printed : bool, optional
+            Add the bound as printed in the paper.
+        against : {"adaptive", "oblivious", "iid"}, optional
+            Adversary the bound must hold against. Default: the adversary of the smallest bound.
+
+        Returns
+        -------
+        Bound
+            Value, terms, theorem and adversary.
+
+        Raises
+        ------
+        Withheld
+            If no such bound is proved.
+
+        Notes
+        -----
+        The bound assumes exact argmins. If `smooth` > 0, the costs of the ridge and of the solver are included; the
+        record of a game and the certificate of a player include the actual costs.
         """
         bias = 0.0
         if self.smooth:
             horizon = rounds if rounds is not None else self.horizon
             if horizon is None:
-                raise ValueError("rounds must be given: each curved loss adds to the ridge")
+                raise ValueError("rounds is required: each curved loss adds to the ridge")
             scale = self.schedule().scale(horizon, (self.loss_bound or 0.0) * horizon)
             bias = self.solver_cost(self.ridge_after(horizon, scale), horizon * self.reach)
         return self.bounded(rounds, best_loss, bias=bias, printed=printed).asked(against)
 
     def solver_cost(self, ridge: float, distance: float) -> float:
-        """(ridge/2) r^2 + lipschitz * (sum of the distances from the exact argmins)."""
+        """Return (ridge/2) r^2 + lipschitz * (sum of the distances from the exact argmins)."""
         return 0.5 * ridge * self.domain.radius**2 + self.lipschitz * distance
 
     def ridge_after(self, curved: int, scale: float) -> float:
-        """The ridge after so many curved losses, at a scale."""
+        """Return the ridge after a number of curved losses, at a scale."""
         return float(self.rules().ridge_of(curved, scale))
 
     @property
     def horizon(self) -> int | None:
-        """The rounds that its tuning names, if it does."""
+        """Number of rounds of the tuning; None if the tuning has no number of rounds."""
         return self.tuning.told_rounds
 
     def bounded(
         self, rounds: int | None, best_loss: float | None, *, bias: float = 0.0, shape: Shape | None = None,
         printed: bool = False,
     ) -> Bound:  # fmt: skip
-        """`bound` for losses of a known shape, with the cost `bias` of ridge and solver in it."""
+        """Return `bound` for losses of a known class, including the cost `bias` of ridge and solver."""
         return proofs.bounded(self, rounds, best_loss, bias, shape or self.shape, printed)
 
     # Play
 
     def leader(self, losses: Loss, noise: Any = None) -> tuple[np.ndarray[Any, np.dtype[np.float64]], float]:
-        """(x, distance): argmin_X sum of the losses + <noise, x>, and how far at most x is from it.
+        """Return (x, distance): the argmin over the domain of the losses plus <noise, x>, and its largest error.
 
-        The ridge that curved losses bring is in the objective, at the scale of the first round.
+        The objective includes the ridge of curved losses, at the scale of the first round.
         """
         from hannan.mathematics.convex.leader import Leader
 
@@ -407,7 +487,7 @@ class Convex(Private, saving.Described):
         return x, left / ridge if ridge > 0.0 else 0.0
 
     def start(self, seed: int | None = None, name: str | None = None) -> ConvexPlayer:
-        """A live player; the same seed makes the moves of run 0 of `play(seed=seed)`; without one, nobody's."""
+        """Return a live player. A seed repeats the moves of run 0 of `play(seed=seed)`; default: no seed."""
         from hannan.players.convex import ConvexPlayer
 
         return ConvexPlayer(self, seed, name)

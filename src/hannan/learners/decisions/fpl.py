@@ -1,4 +1,4 @@
-"""Follow the perturbed leader over decisions (Kalai, Vempala 2005): any set with an argmin oracle."""
+"""Follow the perturbed leader over decisions (Kalai and Vempala 2005), for any set with an argmin oracle."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from hannan.validation import Array
 
 @dataclass(frozen=True)
 class Combinatorial(saving.Described):
-    """A learner over decisions, losses of the components in [0, 1]."""
+    """Learner over decisions, for losses of the components in [0, 1]."""
 
     decisions: Decisions
 
     setting: ClassVar[str] = "decisions"
-    #: Whether the losses of all components are seen, or of the chosen ones only.
+    #: True if the losses of all components are observed, False if only those of the chosen components are.
     sees_all: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -32,23 +32,23 @@ class Combinatorial(saving.Described):
 
     @property
     def n(self) -> int:
-        """How many components there are."""
+        """Number of components."""
         return self.decisions.d
 
     def bound(self, rounds: int | None = None, best_loss: float | None = None, *, against: str | None = None) -> Bound:
-        """A bound on the expected regret against the best decision."""
+        """Return a bound on the expected regret against the best decision."""
         raise NotImplementedError
 
     def drawn(self, losses: Array, rng: np.random.Generator) -> tuple[Array, tuple[float, ...]]:
-        """A decision after these losses, and what settling it needs."""
+        """Return a decision after these losses, and numbers that are needed to settle it."""
         raise NotImplementedError
 
     def met(self, losses: Array, picked: list[int], row: Array, kept: tuple[float, ...]) -> Array:
-        """The losses after a decision was settled: here each is seen."""
+        """Return the cumulative losses after a decision was settled; by default all components are observed."""
         return np.asarray(losses + row)
 
     def start(self, seed: int | None = None, name: str | None = None) -> DecisionsPlayer:
-        """A live player; the same seed makes the same moves, and without one nobody can foresee them."""
+        """Return a live player. The same seed repeats the moves; without a seed they cannot be predicted."""
         return DecisionsPlayer(self, seed, name)
 
 
@@ -63,20 +63,34 @@ def harmonic_like(d: int) -> float:
 
 @dataclass(frozen=True)
 class FPL(Combinatorial):
-    """Choose a path, a set or an assignment each round by solving one perturbed problem of least cost.
+    """Follow the perturbed leader: choose a path, a set or an assignment per round by one perturbed problem.
 
-    v = argmin_v <L + z, v>, z fresh: uniform on [0, scale]^d, or -z exponential of mean scale.
+    Parameters
+    ----------
+    decisions : Decisions
+        Set of decisions, such as `ShortestPaths`.
+    scale : float
+        Scale of the perturbations, > 0.
+    noise : {"uniform", "exponential"}, default "uniform"
+        Distribution of the perturbations.
 
-    Losses of the components in [0, 1], so that ``|l|_1 <= d =: A`` and <v, l> <= m =: R; D the L1 diameter.
+    Notes
+    -----
+    v = argmin_v <L + z, v> with fresh z: uniform on [0, scale]^d, or -z exponential with mean `scale`. Losses of the
+    components are in [0, 1], so that ``|l|_1 <= A = d`` and <v, l> <= R = m; D is the L1 diameter of the set.
 
-    - uniform: E own <= L* + R A T/scale + D scale
-    - exponential: E own <= e^(A/scale) (L* + D scale (1 + ln d)), from ``p(L + l) >= e^(-|l|_1/scale) p(L)``
+    - uniform: E[learner's loss] <= L* + R A T/scale + D scale
+    - exponential: E[learner's loss] <= e^(A/scale) (L* + D scale (1 + ln d)), because
+      ``p(L + l) >= e^(-|l|_1/scale) p(L)``
 
-    `FPL.tuned(decisions, rounds)` has the scale of the least uniform bound, 2 sqrt(D R A T).
+    `FPL.tuned(decisions, rounds)` has the scale with the smallest uniform bound, 2 sqrt(D R A T).
 
-    `decisions`: the set, such as `ShortestPaths`. `scale`: of the perturbations, above 0. `noise`: "uniform" or
-    "exponential".
+    References
+    ----------
+    Kalai and Vempala, Efficient algorithms for online decision problems, JCSS 2005.
 
+    Examples
+    --------
     >>> from hannan.learners.decisions.sets import MSets
     >>> FPL.tuned(MSets(10, 2), rounds=1000).bound(1000).value < 600
     True
@@ -93,8 +107,10 @@ class FPL(Combinatorial):
 
     @classmethod
     def tuned(cls, decisions: Decisions, rounds: int, noise: Literal["uniform", "exponential"] = "uniform") -> FPL:
-        """The scale with the least bound for `rounds` rounds: sqrt(R A T/D), or A (1 + sqrt(1 + 4 R T/c))/2,
-        c = A D (1 + ln d)."""
+        """Return the learner with the smallest bound for a number of rounds.
+
+        The scale is sqrt(R A T/D), or A (1 + sqrt(1 + 4 R T/c))/2 with c = A D (1 + ln d) for exponential noise.
+        """
         rounds = validation.count(rounds, "rounds")
         spread, most = max(decisions.diameter, 1), decisions.most * rounds
         if noise == "uniform":
@@ -103,9 +119,9 @@ class FPL(Combinatorial):
         return cls(decisions, decisions.d * (1.0 + math.sqrt(1.0 + 4.0 * most / c)) / 2.0, noise)
 
     def bound(self, rounds: int | None = None, best_loss: float | None = None, *, against: str | None = None) -> Bound:
-        """A bound on the expected regret against the best decision; the noise is fresh, so against any losses."""
+        """Return a bound on the expected regret against the best decision, even against an adaptive adversary."""
         if rounds is None:
-            raise ValueError("rounds must be given: the bound grows with them")
+            raise ValueError("rounds is required: the bound depends on the number of rounds")
         rounds = validation.count(rounds, "rounds", least=0)
         v = self.decisions
         most = float(v.most * rounds)
@@ -130,7 +146,7 @@ class FPL(Combinatorial):
         return bound.asked(against)
 
     def noise_of(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
-        """z, drawn afresh."""
+        """Return fresh perturbations z."""
         if self.noise == "uniform":
             return np.asarray(rng.random(shape) * self.scale)
         return np.asarray(-rng.standard_exponential(shape) * self.scale)
@@ -139,23 +155,33 @@ class FPL(Combinatorial):
         return self.decisions.best(losses + self.noise_of(rng, (self.n,))), ()
 
 
-#: Perturbations are redrawn so many times at first, then twice as many.
+#: Number of perturbations of the first attempt; every further attempt draws twice as many.
 TIMES = 16
 
 
 @dataclass(frozen=True)
 class FPLTrix(Combinatorial):
-    """As `FPL`, but only the losses of the components chosen are seen.
+    """Follow the perturbed leader with semi-bandit feedback: only the losses of the chosen components are observed.
 
-    v = argmin_v <eta_t Lhat - z, v>, z_i exponential given that z_i <= B_t; only l_i of the chosen is seen.
+    Parameters
+    ----------
+    decisions : Decisions
+        Set of decisions, such as `MSets`.
 
-    lhat_i = l_i K_i, K_i a resampled 1/(q_i + gamma_t (1 - q_i)) of q_i = P(i chosen): redraw until i comes up, or
-    until a coin of probability gamma_t says so. eta_t = min(1, sqrt(D/S)), D = log(d/m) + 1, S = 1/D + the
-    estimates so far, gamma_t = min(1, m eta_t), e^(-B_t) = min(1/2, m eta_t/d). The regret is
-    13 m sqrt(d L* D) + O(m^2 d log(dT)): the last term has no published constant, so no number is printed.
+    Notes
+    -----
+    v = argmin_v <eta_t Lhat - z, v>, with z_i exponential given that z_i <= B_t. The estimate is lhat_i = l_i K_i,
+    where K_i, the number of draws until i is chosen or a coin of probability gamma_t shows heads, replaces
+    1/(q_i + gamma_t (1 - q_i)) for q_i = P(i chosen). eta_t = min(1, sqrt(D/S)), D = log(d/m) + 1, S = 1/D + the sum of
+    the estimates so far, gamma_t = min(1, m eta_t), e^(-B_t) = min(1/2, m eta_t/d). The regret is
+    13 m sqrt(d L* D) + O(m^2 d log(dT)). The last term has no published constant, so `bound` raises Withheld.
 
-    `decisions`: the set, such as `MSets`.
+    References
+    ----------
+    Neu, First-order regret bounds for combinatorial semi-bandits, COLT 2015.
 
+    Examples
+    --------
     >>> from hannan.learners.decisions.sets import MSets
     >>> player = FPLTrix(MSets(5, 2)).start(seed=1)
     >>> plan = player.act()
@@ -168,28 +194,28 @@ class FPLTrix(Combinatorial):
 
     @property
     def spread(self) -> float:
-        """D = log(d/m) + 1."""
+        """The constant D = log(d/m) + 1."""
         return math.log(self.decisions.d / self.decisions.most) + 1.0
 
     def bound(self, rounds: int | None = None, best_loss: float | None = None, *, against: str | None = None) -> Bound:
-        """Withheld: the published bound has a term of an order only."""
-        raise Withheld("FPL-TRIX has a term of an order only in its bound, O(m^2 d log dT) (Neu 2015)")
+        """Raise Withheld, because one term of the published bound has no explicit constant."""
+        raise Withheld("the bound of FPL-TRIX has a term without explicit constants, O(m^2 d log dT) (Neu 2015)")
 
     def eta(self, losses: Array) -> Array:
-        """eta_t given the estimates so far, one row per run."""
+        """Return eta_t for the estimates so far, one row per run."""
         return np.asarray(np.minimum(1.0, np.sqrt(self.spread / (1.0 / self.spread + losses.sum(axis=1)))))
 
     def leaders(self, losses: Array, eta: Array, u: Array) -> Array:
-        """argmin_v <eta Lhat - z, v> for uniforms u (runs, times, d): z by inversion, given that it is below B."""
+        """Return argmin_v <eta Lhat - z, v> for uniforms u (runs, times, d); z is drawn by inversion, given z <= B."""
         v = self.decisions
         below = 1.0 - np.minimum(0.5, v.most * eta / v.d)
         costs = (eta[:, None] * losses)[:, None] + np.log1p(-u * below[:, None, None])
         return v.best_each(costs.reshape(-1, v.d)).reshape(costs.shape)
 
     def draw(self, losses: Array, streams: list[np.random.Generator]) -> tuple[Array, Array]:
-        """(v, K), one row per run: the decisions, and for their components what stands for 1/(q + gamma (1 - q)).
+        """Return (v, K), one row per run: the decisions, and the numbers that replace 1/(q + gamma (1 - q)).
 
-        Each component has a coin of its own, so K_i is the round of resampling in which i comes up or its coin does.
+        Each component has a separate coin, so K_i is the first draw in which i is chosen or its coin shows heads.
         """
         eta, d = self.eta(losses), self.n
         u = np.stack([rng.random((2 + TIMES, d)) for rng in streams])
@@ -216,13 +242,13 @@ class FPLTrix(Combinatorial):
 
 
 def _first(tried: Array) -> Array:
-    """The time in which each component came up first, counted from 1; inf if it did not."""
+    """Return the number of the first draw that chose each component, from 1; inf if no draw did."""
     came = tried > 0.0
     return np.where(came.any(axis=1), 1.0 + came.argmax(axis=1), np.inf)
 
 
 def _geometric(u: Array, gamma: Array) -> Array:
-    """P(K > k) = (1 - gamma)^k, by inversion, one row per run; 1 where gamma is 1."""
+    """Return K with P(K > k) = (1 - gamma)^k, by inversion, one row per run; K = 1 if gamma is 1."""
     sure = gamma[:, None] >= 1.0
     falls = np.log1p(-np.where(sure, 0.5, gamma[:, None]))
     return np.where(sure, 1.0, 1.0 + np.floor(np.log1p(-u) / falls))

@@ -1,7 +1,7 @@
-"""Sets of decisions for combinatorial linear optimisation: v in {0,1}^d, known by their argmin oracle alone.
+"""Sets of decisions for combinatorial linear optimization: v in {0,1}^d, given by an argmin oracle.
 
-A decision costs <v, l>, l the losses of its components. `best(costs)` gives a cheapest decision, as 0s and 1s; the
-oracle is all that a set of your own needs.
+The loss of a decision is <v, l>, where l are the losses of its components. `best(costs)` returns a decision of minimum
+cost as 0s and 1s; a user-defined set needs no other method.
 """
 
 from __future__ import annotations
@@ -21,44 +21,53 @@ from hannan.validation import Array
 
 @dataclass(frozen=True)
 class Decisions:
-    """d components, of which a decision has at most `most`."""
+    """Set of decisions with d components; a decision has at most `most` of them."""
 
     @property
     def d(self) -> int:
-        """How many components there are."""
+        """Number of components."""
         raise NotImplementedError
 
     @property
     def most(self) -> int:
-        """How many components a decision has at most."""
+        """Largest number of components of a decision."""
         raise NotImplementedError
 
     @property
     def diameter(self) -> int:
-        """A bound on the L1 distance of two decisions."""
+        """Upper bound on the L1 distance of two decisions."""
         return min(2 * self.most, self.d)
 
     def best(self, costs: Array) -> Array:
-        """argmin_v <costs, v>."""
+        """Return a decision of minimum cost, argmin_v <costs, v>."""
         raise NotImplementedError
 
     def best_each(self, costs: Array) -> Array:
-        """argmin_v <c, v> of each row c."""
+        """Return a decision of minimum cost for each row of costs."""
         return np.array([self.best(row) for row in costs])
 
     def every(self) -> Array:
-        """All decisions, a row each; there may be very many."""
-        raise NotImplementedError(f"{type(self).__name__} does not list its decisions")
+        """Return all decisions, one row each; their number can be very large."""
+        raise NotImplementedError(f"{type(self).__name__} cannot list its decisions")
 
 
 @dataclass(frozen=True)
 class MSets(Decisions):
-    """Decisions that are m of d things: slates, teams, portfolios of equal parts.
+    """Decisions that choose m of d items, such as slates, teams or portfolios of equal parts.
 
-    A decision is a 0/1 vector with m ones; the best one is the m cheapest.
+    Parameters
+    ----------
+    components : int
+        Number of items, d.
+    m : int
+        Number of chosen items.
 
-    `components`: d, how many there are. `m`: how many are chosen.
+    Notes
+    -----
+    A decision is a 0/1 vector with m ones.
 
+    Examples
+    --------
     >>> MSets(4, 2).best(np.array([3.0, 1.0, 2.0, 5.0])).tolist()
     [0.0, 1.0, 1.0, 0.0]
     """
@@ -101,12 +110,21 @@ class MSets(Decisions):
 
 @dataclass(frozen=True)
 class ShortestPaths(Decisions):
-    """Decisions that are paths through a network: routes.
+    """Decisions that are paths from a source to a target of a directed acyclic graph, such as routes.
 
-    Paths from source to target in a directed graph without cycles; components are its edges, in order (networkx).
+    Parameters
+    ----------
+    edges : tuple of (node, node)
+        Start and end of each edge. The edges are the components, in this order.
+    source, target : node
+        Start and end of the paths.
 
-    `edges`: (from, to) of each. `source` and `target`: where paths begin and end.
+    Notes
+    -----
+    Requires networkx.
 
+    Examples
+    --------
     >>> paths = ShortestPaths((("s", "a"), ("a", "t"), ("s", "t")), "s", "t")
     >>> paths.best(np.array([1.0, 1.0, 3.0])).tolist(), paths.most
     ([1.0, 1.0, 0.0], 2)
@@ -120,16 +138,16 @@ class ShortestPaths(Decisions):
         edges = tuple((a, b) for a, b in self.edges)
         object.__setattr__(self, "edges", edges)
         if len(set(edges)) != len(edges) or not edges:
-            raise ValueError(f"edges must be different pairs, at least one; got {self.edges!r}")
+            raise ValueError(f"edges must be a non-empty sequence of different pairs; got {self.edges!r}")
         networkx, graph = self._graph
-        # With noise a cost may be below zero: without cycles a cheapest path still exists.
+        # Noise can make a cost negative; a shortest path exists because there are no cycles.
         if not networkx.is_directed_acyclic_graph(graph):
             raise ValueError(f"the graph must have no cycles; got {networkx.find_cycle(graph)!r}")
         for node in (self.source, self.target):
             if node not in graph:
                 raise ValueError(f"source and target must be nodes of the graph; got {node!r}")
         if self.source == self.target or not networkx.has_path(graph, self.source, self.target):
-            raise ValueError(f"a path must lead from source to target; got {self.source!r}, {self.target!r}")
+            raise ValueError(f"no path leads from source {self.source!r} to target {self.target!r}")
 
     @cached_property
     def _graph(self) -> tuple[Any, Any]:
@@ -152,7 +170,7 @@ class ShortestPaths(Decisions):
         return int(self.best(-np.ones(self.d)).sum())
 
     def best(self, costs: Array) -> Array:
-        """Bellman's recursion in topological order: right for costs of any sign."""
+        """Return a shortest path by Bellman's recursion in topological order, for costs of any sign."""
         nodes, order, start_of = self._plan
         source, at, price = nodes[self.source], nodes[self.target], costs.tolist()
         reached, via = [math.inf] * len(nodes), [0] * len(nodes)
@@ -169,14 +187,14 @@ class ShortestPaths(Decisions):
 
     @cached_property
     def _plan(self) -> tuple[dict[Any, int], list[tuple[int, int, int]], NDArray[np.int64]]:
-        """Nodes in topological order; (from, to, place) of the edges in that order; where each place starts."""
+        """Topological order of the nodes; (from, to, edge) of the edges in that order; start node of each edge."""
         networkx, graph = self._graph
         at = {node: k for k, node in enumerate(networkx.topological_sort(graph))}
         order = [(at[a], at[b], place) for a in at for _, b, place in graph.out_edges(a, data="place")]
         return at, order, np.array([at[a] for a, _ in self.edges])
 
     def best_each(self, costs: Array) -> Array:
-        """The recursion of `best`, all rows at once."""
+        """Return the results of `best` for all rows, computed together."""
         nodes, order, start_of = self._plan
         source, rows = nodes[self.source], np.arange(len(costs))
         reached = np.full((len(nodes), len(costs)), np.inf)
@@ -203,12 +221,20 @@ class ShortestPaths(Decisions):
 
 @dataclass(frozen=True)
 class Assignments(Decisions):
-    """Decisions that assign k things to k places, one each.
+    """Decisions that assign k items to k places, one item per place.
 
-    Permutations of k: components are the k x k cells, row by row (SciPy's linear_sum_assignment).
+    Parameters
+    ----------
+    k : int
+        Number of items.
 
-    `k`: how many.
+    Notes
+    -----
+    A decision is a permutation; the components are the k x k cells of the cost matrix, row by row (SciPy's
+    linear_sum_assignment).
 
+    Examples
+    --------
     >>> Assignments(2).best(np.array([1.0, 0.0, 0.0, 1.0])).tolist()
     [0.0, 1.0, 1.0, 0.0]
     """

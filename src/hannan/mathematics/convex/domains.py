@@ -1,4 +1,4 @@
-"""Convex sets to play in, in closed form: balls, boxes, the simplex."""
+"""Convex domains in closed form: balls, boxes and the simplex."""
 
 from __future__ import annotations
 
@@ -15,91 +15,91 @@ TOLERANCE = 1e-9
 
 
 def norms(z: Array) -> Array:
-    """||z|| along the last axis, in one pass."""
+    """Return ||z|| along the last axis, in one pass."""
     return np.asarray(np.sqrt(np.einsum("...i,...i->...", z, z)))
 
 
 @dataclass(frozen=True)
 class Domain:
-    """A convex set to play in: what `Convex` and the gradient learners choose points of.
+    """Convex domain: a closed, bounded, non-empty convex set X of R^d from which learners choose points.
 
-    A closed, bounded, non-empty convex set X of R^d: `Ball`, `Box`, `Simplex` or `Polytope`.
+    The domains are `Ball`, `Box`, `Simplex` and `Polytope`.
 
-    `d` is its dimension, `center` and `radius` are those of a ball around it, `mean_width` what noise costs in it.
-
+    Examples
+    --------
     >>> import hannan as hn
     >>> box = hn.Box([0.0, 0.0], [2.0, 1.0])
     >>> box.contains([1.0, 0.5]), box.project([3.0, -1.0]).tolist()
     (True, [2.0, 0.0])
     """
 
-    #: The name of the compiled argmin that serves it; "other" is none, and then it is played by stepping.
+    #: Name of the compiled argmin of this domain; "other" if there is none, and games are then played in Python.
     kernel: ClassVar[str] = "other"
 
     @property
     def d(self) -> int:
-        """The dimension of the space."""
+        """Dimension of the space."""
         raise NotImplementedError
 
     @property
     def center(self) -> Array:
-        """The centre of the enclosing ball: that of the smallest box, unless a set knows better."""
+        """Center of an enclosing ball. Default: the center of the smallest enclosing box."""
         low, high = self.box
         return low + 0.5 * (high - low)
 
     @property
     def radius(self) -> float:
-        """The radius of an enclosing ball; the smallest, except for a polytope."""
+        """Radius of the enclosing ball, which is the smallest one except for a polytope."""
         low, high = self.box
         return 0.5 * float(np.linalg.norm(high - low))
 
     @property
     def mean_width(self) -> float:
-        """E[max_X <u,x> - min_X <u,x>], u uniform on the unit sphere; an upper bound for a polytope."""
+        """Mean width, E[max_X <u,x> - min_X <u,x>] for u uniform on the unit sphere; for a polytope an upper bound."""
         raise NotImplementedError
 
     @property
     def box(self) -> tuple[Array, Array]:
-        """The smallest box around X."""
+        """Smallest enclosing box, as (low, high)."""
         unit = np.eye(self.d)
         return -self.support(-unit), self.support(unit)
 
     def project(self, x: Any) -> Array:
-        """argmin_{p in X} ||p - x||."""
+        """Return the projection of x on the domain, argmin_{p in X} ||p - x||."""
         raise NotImplementedError
 
     def argmin(self, loss: Any) -> Array:
-        """argmin_{x in X} <loss, x>."""
+        """Return a minimizer of a linear loss, argmin_{x in X} <loss, x>."""
         raise NotImplementedError
 
     def support(self, z: Any) -> Any:
-        """max_{x in X} <z, x>, along the last axis."""
+        """Return the support function max_{x in X} <z, x>, along the last axis."""
         raise NotImplementedError
 
     def extent(self, z: Array) -> tuple[Array, Array]:
-        """(min, max) of <z, x> over X, along the last axis of an array that is known to be good."""
+        """Return (min, max) of <z, x> over the domain, along the last axis of a validated array."""
         return np.asarray(-self.support(-z)), np.asarray(self.support(z))
 
     def contains(self, x: Any) -> bool:
-        """Whether x is in X, within 1e-9 of its radius."""
+        """Return True if x is in the domain, within 1e-9 of its radius."""
         x = self.point(x)
         return float(np.linalg.norm(self.project(x) - x)) <= TOLERANCE * max(self.radius, TOLERANCE)
 
     def point(self, x: Any, name: str = "x") -> Array:
-        """A vector of R^d, or rows of them, refused if of another dimension."""
+        """Return a vector of R^d, or an array of such rows, after validation of its dimension."""
         array = validation.losses(x, name)
         if array.shape[-1] != self.d:
-            raise ValueError(f"{name} must have {self.d} coordinates, as the domain has; got {array.shape[-1]}")
+            raise ValueError(f"{name} must have {self.d} coordinates, like the domain; got {array.shape[-1]}")
         return array
 
 
 def mean_coordinate(d: int) -> float:
-    """E|u_1| on the unit sphere: Gamma(d/2)/(sqrt(pi) Gamma((d+1)/2))."""
+    """Return E|u_1| for u uniform on the unit sphere: Gamma(d/2)/(sqrt(pi) Gamma((d+1)/2))."""
     return min(1.0, math.exp(math.lgamma(d / 2) - math.lgamma((d + 1) / 2)) / math.sqrt(math.pi))
 
 
 def numbers(values: Any, name: str, length: int | None = None) -> tuple[float, ...]:
-    """A vector as a tuple, which a frozen description can hold."""
+    """Return a vector as a tuple, which a frozen description can contain."""
     array = validation.losses(values, name)
     if array.ndim != 1 or (length is not None and len(array) != length):
         wanted = "a vector" if length is None else f"a vector of {length} numbers"
@@ -109,12 +109,23 @@ def numbers(values: Any, name: str, length: int | None = None) -> tuple[float, .
 
 @dataclass(frozen=True)
 class Ball(Domain):
-    """A ball, the set to play in where every direction counts the same.
+    """Euclidean ball, {x : ||x - center|| <= radius}.
 
-    {x : ||x - center|| <= radius}; its mean width is 2 radius.
+    Parameters
+    ----------
+    dimension : int
+        Dimension, d.
+    radius : float, default 1.0
+        Radius > 0.
+    middle : sequence of float, optional
+        Center. Default: the origin.
 
-    `dimension`: d. `radius`: above 0. `middle`: its center, the origin if it is left out.
+    Notes
+    -----
+    The mean width is 2 radius.
 
+    Examples
+    --------
     >>> Ball(2, 3.0).argmin([0.0, 2.0]) + 0.0
     array([ 0., -3.])
     """
@@ -163,12 +174,19 @@ class Ball(Domain):
 
 @dataclass(frozen=True)
 class Box(Domain):
-    """A box: an interval for each coordinate, such as prices or loads.
+    """Box: one interval per coordinate, such as prices or loads.
 
-    {x : low <= x <= high}, vectors kept as tuples; half its mean width is sum_i (half side i) E|u_1|.
+    Parameters
+    ----------
+    low, high : sequence of float
+        Smallest and largest value of each coordinate.
 
-    `low` and `high`: the least and the greatest value of each coordinate.
+    Notes
+    -----
+    {x : low <= x <= high}. The mean width is sum_i (high_i - low_i) E|u_1|, for u uniform on the unit sphere.
 
+    Examples
+    --------
     >>> Box([0.0, -1.0], [1.0, 1.0]).argmin([2.0, -3.0])
     array([0., 1.])
     """
@@ -182,7 +200,7 @@ class Box(Domain):
         high = numbers(self.high, "high", len(low))
         for i, (a, b) in enumerate(zip(low, high, strict=True)):
             if not a <= b:
-                raise ValueError(f"low must be at most high; got {a} > {b} at index {i}")
+                raise ValueError(f"low must be at most high; got low={a} and high={b} at index {i}")
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
 
@@ -215,12 +233,19 @@ class Box(Domain):
 
 @dataclass(frozen=True)
 class Simplex(Domain):
-    """The distributions over d things: portfolios, mixtures, shares of a budget.
+    """Probability simplex, such as portfolios, mixtures or shares of a budget.
 
-    {x >= 0 : sum_i x_i = 1}, in a ball of radius sqrt(1 - 1/d) around its centre.
+    Parameters
+    ----------
+    dimension : int
+        Number of coordinates, d.
 
-    `dimension`: d, how many things there are.
+    Notes
+    -----
+    {x >= 0 : sum_i x_i = 1}, in a ball of radius sqrt(1 - 1/d) around the uniform distribution.
 
+    Examples
+    --------
     >>> Simplex(3).project([1.0, 0.5, -2.0])
     array([0.75, 0.25, 0.  ])
     """
@@ -245,7 +270,7 @@ class Simplex(Domain):
 
     @property
     def mean_width(self) -> float:
-        """2 E max_i g_i / chi_d, g Gaussian: ||g|| and g/||g|| are independent."""
+        """Mean width, 2 E max_i g_i / chi_d for Gaussian g: ||g|| and g/||g|| are independent."""
         from hannan.mathematics.convex.noise import GaussianNoise
         from hannan.mathematics.laws.gaussian import Gaussian
 

@@ -1,7 +1,7 @@
-"""The perturbed leader of a convex game: the losses seen, the state of a run, and the argmin.
+"""Perturbed leader of a convex game: sums of the losses, state of a run, and solver.
 
-On a ball, a box and a simplex everything happens in the engine; a polytope is served here, by linear programs
-for linear losses and by Newton steps within the polytope (`active_set`) for the others.
+Games on a ball, a box or a simplex run in the engine. A polytope is solved in Python, by linear programs for linear
+losses and by an active-set Newton method for other losses.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from hannan.validation import Array
 
 __all__ = ["Leader", "NotConverged", "columns", "judge", "region_of"]
 
-#: Losses that have no row: they are in the sums.
+#: Losses of which only sums are stored, not one row per loss.
 SUMMED = ("linear", "squared")
 
 
 def columns(loss: Loss) -> tuple[_engine.Phi, Array, Array]:
-    """(phi, z, y) as the engine takes them: one row per loss, labels folded into z."""
+    """Return (phi, z, y) for the engine, with one row per loss and labels multiplied into z."""
     z, phi = np.atleast_2d(loss.z), getattr(_engine.Phi, loss.kernel)
     if isinstance(loss, (Logistic, SmoothedHinge)):
         return phi, z * np.atleast_1d(loss.y)[:, None], np.zeros(len(z))
@@ -36,7 +36,7 @@ def columns(loss: Loss) -> tuple[_engine.Phi, Array, Array]:
 
 
 def region_of(domain: Domain) -> _engine.Region:
-    """A set as the engine takes it."""
+    """Return a domain as a region of the engine."""
     low = high = np.zeros(0)
     if isinstance(domain, Box):
         low, high = domain.box
@@ -46,19 +46,19 @@ def region_of(domain: Domain) -> _engine.Region:
 
 
 def judge(status: _engine.Solved, left: float) -> None:
-    """Raise unless a move is fine."""
+    """Raise an error unless the solver succeeded."""
     if status == _engine.Solved.failed:
-        raise ValueError("phi' must be finite on the domain; the derivative given is not")
+        raise ValueError("phi' must be finite on the domain; got a NaN or infinite value from `derivative`")
     if status != _engine.Solved.fine:
-        raise NotConverged(f"the solver must converge to make a move; it is {left:.3g} from the argmin")
+        raise NotConverged(f"the solver did not converge; its distance from the argmin is {left:.3g}")
 
 
 class Leader:
-    """argmin_X G(x) + <b, x>: `act` draws b and moves (by the rules), `observe` adds a loss to G.
+    """Solver of argmin_X G(x) + <b, x>: `act` draws b and returns the move, `observe` adds a loss to G.
 
-    `drawn(kernel of the noise, d)`, where it is given, draws in the place of the state's own stream; what it
-    drew is never part of the state, which may be saved. `output` is the scale of the Gamma noise that is
-    added to a move before it is projected.
+    `drawn(kernel of the noise, d)` replaces the random stream of the state if it is given; its draws are never stored
+    in the state, because the state may be saved. `output` is the scale of the Gamma noise that is added to a move
+    before the projection.
     """
 
     def __init__(
@@ -67,21 +67,21 @@ class Leader:
     ) -> None:  # fmt: skip
         self.domain, self.rules = domain, rules
         self.run: Any = _engine.Leader(region_of(domain), rules, streams.words(seed, run))
-        self._targets = 0.0  # sum of y^2/2 of the squared losses
-        self._rows: tuple[str, float] | None = None  # the kind of loss that has rows, and its parameter
+        self._targets = 0.0  # Sum of y^2/2 of the squared losses.
+        self._rows: tuple[str, float] | None = None  # Kind and parameter of the losses that are stored row by row.
         self._own: RankOne | None = None
         self._output, self._drawn = output, drawn
         self._kept: Array | None = None
 
-    # What was seen
+    # Observed losses
 
     @property
     def curved(self) -> int:
-        """How many losses were not linear."""
+        """Number of losses that are not linear."""
         return int(self.run.curved)
 
     def prepare(self, loss: Loss, more: int = 1) -> None:
-        """Make room for `more` losses of a kind, or refuse the kind."""
+        """Reserve memory for `more` losses of a kind; raise ValueError if the kind differs from earlier losses."""
         kind = loss.kernel, float(getattr(loss, "parameter", 0.0))
         phi = getattr(_engine.Phi, loss.kernel)
         if loss.kernel in SUMMED:
@@ -93,8 +93,8 @@ class Leader:
         same = own is None or (self._own is not None and own.derivative is self._own.derivative)
         if kind != self._rows or not same:
             raise ValueError(
-                "one player takes one kind of loss that is neither linear nor squared; "
-                f"got {type(loss).__name__} after another"
+                "a player accepts one kind of loss in addition to linear and squared losses; "
+                f"got {type(loss).__name__} after {self._rows[0]} losses"
             )
         self.run.prepare(phi, kind[1], more, None if self._own is None else slopes_of(self._own))
 
@@ -102,11 +102,14 @@ class Leader:
 
     @property
     def stepped(self) -> bool:
-        """Whether its games are played here, one round at a time."""
+        """True if games are played in Python, one round at a time."""
         return self.domain.kernel == "other" or self._output > 0.0 or self._drawn is not None
 
     def act(self) -> tuple[Array, float]:
-        """Draw the round's noise and move: (x, the largest distance from the exact argmin). A refusal moves nothing."""
+        """Draw the noise of a round and return (move, largest distance from the exact argmin).
+
+        An error leaves the state unchanged.
+        """
         self.run.mark()
         try:
             if self._drawn is not None:
@@ -122,16 +125,16 @@ class Leader:
             raise
 
     def _hidden(self, x: Array, distance: float) -> tuple[Array, float]:
-        """The move with output noise, and the distance that was promised of the solver: what it left would tell."""
+        """Return the move with output noise, and the required accuracy: the residual itself would reveal losses."""
         assert self.rules is not None
         d, kernel = self.domain.d, GammaNoise.kernel
         w = self.run.draw(getattr(_engine.NoiseKind, kernel)) if self._drawn is None else self._drawn(kernel, d)
-        # On average the move is so far from the argmin: r + E||w||.
+        # On average the move has at most this distance from the argmin: r + E||w||.
         self.run.farther(self.rules.accuracy + d * self._output - distance)
         return self.domain.project(x + self._output * w), self.rules.accuracy
 
     def _act_by_drawn(self) -> tuple[Array, float]:
-        """A move whose noise comes from outside; it is not written to the state, which may be saved."""
+        """Return a move with noise from `drawn`, which is not written to the state, because the state may be saved."""
         assert self.rules is not None
         assert self._drawn is not None
         run, rules = self.run, self.rules
@@ -148,7 +151,7 @@ class Leader:
         return x, run.last
 
     def play(self, losses: Loss) -> Array:
-        """Move and observe through a sequence of losses: the moves."""
+        """Play a sequence of losses and return the moves."""
         phi, z, y = columns(losses)
         moves = np.zeros(z.shape)
         if self.stepped:
@@ -163,7 +166,7 @@ class Leader:
         return moves
 
     def observe(self, x: Array, loss: Loss) -> float:
-        """Add a loss to the sum, and its value at x to the player's own loss."""
+        """Add a loss to the sum, and its value at x to the cumulative loss of the player."""
         phi, z, y = columns(loss)
         self.prepare(loss)
         if isinstance(loss, RankOne):
@@ -173,7 +176,7 @@ class Leader:
         return float(self.run.observe(x, phi, z[0], float(y[0])))
 
     def absorb(self, losses: Loss) -> None:
-        """Add a sequence of losses to the sum, and to nothing else."""
+        """Add a sequence of losses to the sum, without counting them in the cumulative loss."""
         phi, z, y = columns(losses)
         self.prepare(losses, len(z))
         if losses.kernel == "squared":
@@ -181,7 +184,7 @@ class Leader:
         self.run.absorb(phi, z, y)
 
     def minimise(self, noise: Array, ridge: float, tolerance: float, start: Array | None = None) -> tuple[Array, float]:
-        """(argmin_X G + <noise, x> + (ridge/2)||x - center||^2, its residual); apart from the game's state."""
+        """Return (argmin_X G + <noise, x> + (ridge/2)||x - center||^2, residual); the state is unchanged."""
         if self.curved == 0 and ridge == 0.0:
             return self.domain.argmin(self.run.linear + noise), 0.0
         start = np.array(self.domain.center if start is None else start)
@@ -192,10 +195,10 @@ class Leader:
         return x, left
 
     def surely(self, noise: Array, ridge: float, tolerance: float, start: Array) -> tuple[Array, float]:
-        """`minimise`, and where Newton steps give up, accelerated gradient steps for as long as it takes.
+        """Return the result of `minimise`; if Newton's method does not converge, use accelerated gradient steps.
 
-        A refusal to move would tell of the losses. The objective is strongly convex, so the steps converge;
-        only a tolerance below the rounding of the gradient stops them.
+        An error instead of a move would reveal information about the losses. The objective is strongly convex, so the
+        gradient steps converge, unless the tolerance is below the rounding error of the gradient.
         """
         try:
             return self.minimise(noise, ridge, tolerance, start)
@@ -209,51 +212,51 @@ class Leader:
 
     @property
     def linear(self) -> Array:
-        """The sum of the linear losses (and of the linear parts of the squared ones)."""
+        """Sum of the linear losses and of the linear parts of the squared losses."""
         return np.asarray(self.run.linear)
 
     def hindsight_ridge(self) -> tuple[float, float]:
-        """(ridge, tolerance) without noise: as small as the solver can do; the gap that is left is measured."""
+        """Return (ridge, tolerance) of the solver without noise, near its accuracy; the remaining gap is measured."""
         size = float(self.curved) + float(np.abs(self.run.linear).sum()) + float(np.abs(self.run.quadratic).sum())
         return (1e-11 * size, 1e-11 * size) if self.domain.kernel != "other" else (1e-6 * size, 1e-9 * size)
 
     def slope(self, x: Array) -> Array:
-        """grad G(x), without ridge."""
+        """Return grad G(x), without the ridge."""
         g = self.run.slope(x)
         if g is None:
             judge(_engine.Solved.failed, np.inf)
         return np.asarray(g)
 
     def value(self, x: Array) -> float:
-        """G(x), without ridge and without the user's own losses; squared ones include their targets."""
+        """Return G(x) without the ridge and without user-defined losses; squared losses include their targets."""
         return float(self.run.value(x)) + self._targets
 
     # Saving
 
     def content(self) -> dict[str, Any]:
-        """Everything that is needed to go on later, bit for bit, as JSON data: field by field."""
+        """Return the state as JSON data, field by field, from which a run resumes with identical bits."""
         fields = self.run.fields()
         fields["targets_sum"] = self._targets
         return {name: _written(value) for name, value in fields.items()}
 
     def resume(self, content: dict[str, Any]) -> None:
-        """Go on from `content`; every field is checked by its own rule before one is taken."""
+        """Restore the state of `content` after checking every field."""
         if not isinstance(content, dict):
-            raise ValueError(f"its leader must be fields by name; got {validation.brief(content)}")
+            raise ValueError(f"corrupt file: expected a dict of fields of a leader; found {validation.brief(content)}")
         named = {name: _read(value, name) for name, value in content.items()}
         targets = named.pop("targets_sum", None)
         targets = fields.number(targets, "targets_sum", 0.0, fields.LARGE)
         try:
             self.run.restore(named)
         except (TypeError, RuntimeError) as error:
-            raise ValueError(f"its leader must have the fields of one: {error}") from None
+            raise ValueError(f"corrupt file: fields of the leader are invalid: {error}") from None
         self._targets = targets
         phi = _engine.Phi(named["phi"]).name
         self._rows = None if phi == "linear" else (phi, float(named["parameter"]))
 
     def __getstate__(self) -> dict[str, Any]:
         if self._own is not None:
-            raise TypeError("a leader with losses of your own cannot be pickled: their slopes are functions")
+            raise TypeError("a leader with user-defined losses cannot be pickled: functions cannot be stored")
         rules = None if self.rules is None else self.rules.fields() | {"noise": self.rules.noise.name}
         return self.__dict__ | {"rules": rules, "run": self.run.fields()}
 
@@ -278,7 +281,7 @@ class Leader:
         return x.copy(), self.run.last
 
     def _newton(self, x: Array, noise: Array, ridge: float, tolerance: float) -> tuple[Array, float]:
-        """Newton steps in a polytope."""
+        """Return the minimizer in a polytope by Newton's method, and its residual."""
         domain = self.domain
         assert isinstance(domain, Polytope)
 
@@ -295,7 +298,7 @@ class Leader:
 
 
 def slopes_of(loss: RankOne) -> Callable[[Array, bool], Array]:
-    """phi', or phi' and phi'', of a user's own phi at a block of margins, as the engine asks for them."""
+    """Return a function for the engine that computes phi', or phi' and phi'', of a user-defined loss at margins."""
 
     def slopes(u: Array, curved: bool) -> Array:
         out = np.empty((2 if curved else 1, len(u)))
@@ -308,7 +311,7 @@ def slopes_of(loss: RankOne) -> Callable[[Array, bool], Array]:
 
 
 def _written(value: Any) -> Any:
-    """A field as JSON data: arrays and words by their bits."""
+    """Return a field as JSON data, with arrays and integers as hexadecimal digits."""
     if isinstance(value, dict):
         return {name: _written(inner) for name, inner in value.items()}
     if isinstance(value, tuple):
@@ -317,7 +320,7 @@ def _written(value: Any) -> Any:
 
 
 def _read(value: Any, name: str) -> Any:
-    """A field from JSON data; what its numbers may be, the engine knows."""
+    """Return a field from JSON data; the engine checks the ranges."""
     if isinstance(value, dict):
         return {key: _read(inner, key) for key, inner in value.items()}
     if isinstance(value, str):
@@ -330,9 +333,9 @@ def _read(value: Any, name: str) -> Any:
 
 
 def best_in_hindsight(leader: Leader, own: Iterable[Loss] = (), start: Array | None = None) -> float:
-    """A lower bound on L* that is within rounding of it: G(x) - max_y <grad G(x), x - y>, x the argmin found.
+    """Return a lower bound on L*, within rounding: G(x) - max_y <grad G(x), x - y> at the computed argmin x.
 
-    `own` are the user's own losses, whose values only they can give. For linear losses it is exact.
+    `own` are the user-defined losses, whose values the engine cannot compute. For linear losses the result is exact.
     """
     domain = leader.domain
     if leader.curved == 0:

@@ -1,4 +1,4 @@
-"""The losses that have a name: linear, and those of a prediction against a target or a label."""
+"""Convex losses of a point: linear losses, and losses of a linear prediction with a target or label."""
 
 from __future__ import annotations
 
@@ -19,12 +19,15 @@ Phi = Callable[[Array], Array]
 
 @dataclass(frozen=True, eq=False)
 class Loss:
-    """A convex loss of a point, or a sequence of them: what a convex learner is told after it moved.
+    """Convex loss of a point, or a sequence of such losses, l_t(x) = phi_t(<z_t, x>).
 
-    l_t(x) = phi_t(<z_t, x>): one loss if z is a vector, a sequence if z is a matrix.
+    Parameters
+    ----------
+    z : array_like
+        Features: shape (d,) for one loss, (T, d) for a sequence of T losses.
 
-    `z`: the features, (d,) for one loss and (T, d) for a sequence.
-
+    Examples
+    --------
     >>> import hannan as hn
     >>> losses = hn.Squared([[1.0, 0.0], [0.0, 1.0]], [1.0, 2.0])
     >>> len(losses), losses[1].value([1.0, 1.0]).item()
@@ -32,19 +35,19 @@ class Loss:
     """
 
     z: Any
-    #: The name of the compiled phi that serves it.
+    #: Name of the compiled phi.
     kernel: ClassVar[str]
     shape: ClassVar[Shape] = "rank-one"
 
     def __post_init__(self) -> None:
         z = validation.losses(self.z, "z")
         if z.ndim > 2:
-            raise ValueError(f"z must be a vector, or a matrix with a loss a row; got shape {z.shape}")
+            raise ValueError(f"z must be a vector, or a matrix with one loss per row; got shape {z.shape}")
         object.__setattr__(self, "z", z)
 
     @property
     def d(self) -> int:
-        """The dimension of the points it is a loss of."""
+        """Dimension of the points."""
         return int(self.z.shape[-1])
 
     @property
@@ -54,12 +57,12 @@ class Loss:
 
     def __len__(self) -> int:
         if not self.is_sequence:
-            raise TypeError("one loss has no length; a sequence of losses has")
+            raise TypeError("a single loss has no length; pass a sequence of losses, with a matrix z")
         return len(self.z)
 
     def __getitem__(self, item: int | slice) -> Self:
         if not self.is_sequence:
-            raise TypeError("one loss has no items; a sequence of losses has")
+            raise TypeError("a single loss has no items; pass a sequence of losses, with a matrix z")
         rows = {f.name: getattr(self, f.name)[item] for f in fields(self) if f.name in ("z", "y")}
         return replace(self, **rows)
 
@@ -67,49 +70,49 @@ class Loss:
         return (self[t] for t in range(len(self)))
 
     def value(self, x: Any) -> Any:
-        """phi(<z, x>), of each loss of a sequence."""
+        """Return the loss phi(<z, x>) of a point, one number per loss of a sequence."""
         return self.phi(self._margin(x))
 
     def gradient(self, x: Any) -> Array:
-        """phi'(<z, x>) z, of each loss of a sequence."""
+        """Return the gradient phi'(<z, x>) z at a point, one row per loss of a sequence."""
         return np.asarray(self.slope(self._margin(x))[..., None] * self.z)
 
     def _margin(self, x: Any) -> Array:
         x = validation.losses(x, "x")
         if x.shape != (self.d,):
-            raise ValueError(f"x must be a vector of {self.d} numbers, as z is; got shape {x.shape}")
+            raise ValueError(f"x must be a vector of {self.d} numbers, like z; got shape {x.shape}")
         return np.asarray(self.z @ x)
 
     def phi(self, u: Array) -> Array:
-        """phi at margins, one per loss."""
+        """Return phi at margins <z, x>, one per loss."""
         raise NotImplementedError
 
     def slope(self, u: Array) -> Array:
-        """phi' at margins, one per loss."""
+        """Return phi' at margins, one per loss."""
         raise NotImplementedError
 
     def bend(self, u: Array) -> Array:
-        """phi'' at margins, one per loss."""
+        """Return phi'' at margins, one per loss."""
         raise NotImplementedError
 
     @property
     def steepest_curvature(self) -> float:
-        """sup phi''."""
+        """Supremum of phi''."""
         raise NotImplementedError
 
     @property
     def smooth(self) -> Any:
-        """lambda_max of the Hessian, sup phi'' ||z||^2, of each loss."""
+        """Smoothness constant of each loss: the largest eigenvalue of the Hessian, sup phi'' ||z||^2."""
         return self.steepest_curvature * (self.z**2).sum(axis=-1)
 
     def margins(self, domain: Domain) -> tuple[Array, Array]:
-        """The least and the largest <z, x> over the domain."""
+        """Return the smallest and the largest margin <z, x> over the domain."""
         self._match(domain)
         return domain.extent(self.z)
 
     def _match(self, domain: Domain) -> None:
         if domain.d != self.d:
-            raise ValueError(f"z must have the domain's {domain.d} coordinates; got {self.d}")
+            raise ValueError(f"z must have {domain.d} coordinates, like the domain; got {self.d}")
 
     def lipschitz(self, domain: Domain) -> Any:
         """Return a Lipschitz constant of each loss on the domain, ``sup_X |phi'(<z, x>)| ||z||``.
@@ -123,7 +126,7 @@ class Loss:
         return steepest * norms(self.z)
 
     def lowest(self, low: Array, high: Array) -> Array:
-        """Where phi is least between two margins; phi is convex, so a bisection on phi' finds it."""
+        """Return the minimizer of phi between two margins, by bisection on phi'."""
         for _ in range(60):
             middle = 0.5 * (low + high)
             falling = self.slope(middle) < 0.0
@@ -131,7 +134,7 @@ class Loss:
         return np.asarray(0.5 * (low + high))
 
     def interval(self, domain: Domain) -> tuple[Array, Array]:
-        """(min_X l, max_X l) of each loss."""
+        """Return (min_X l, max_X l) of each loss."""
         low, high = self.margins(domain)
         ends = self.phi(low), self.phi(high)
         return np.minimum(np.minimum(*ends), self.phi(self.lowest(low, high))), np.maximum(*ends)
@@ -139,15 +142,21 @@ class Loss:
 
 @dataclass(frozen=True, eq=False)
 class RankOne(Loss):
-    """A convex loss of your own, given as a function of one number and its derivative.
+    """User-defined convex loss l(x) = phi(<z, x>), given by phi and its derivative.
 
-    l(x) = phi(<z, x>) for your own convex phi and its derivative, both of arrays of margins.
+    Parameters
+    ----------
+    z : array_like
+        Features: shape (d,) for one loss, (T, d) for a sequence.
+    function, derivative : callable
+        phi and phi', as functions of an array of margins <z, x>.
+    second : callable, optional
+        phi''. Default: computed by differences of phi'. It affects the speed of the solver only.
+    curvature : float, optional
+        Upper bound on phi'', required by privacy statements that depend on the curvature.
 
-    `second` is phi'' where you have it; else it is taken by differences of phi', which sets the solver's
-    speed and nothing else. `curvature` bounds phi'', where a privacy statement needs it.
-
-    `z`: the features. `function` and `derivative`: phi and its derivative, of an array of margins <z, x>.
-
+    Examples
+    --------
     >>> import numpy as np
     >>> loss = RankOne([1.0, 1.0], lambda u: np.cosh(u) - 1.0, np.sinh)
     >>> round(float(loss.value([0.5, 0.5])), 6), loss.gradient([0.5, 0.5]).round(6)
@@ -179,12 +188,15 @@ class RankOne(Loss):
 
 @dataclass(frozen=True, eq=False)
 class Linear(Loss):
-    """A linear loss: what a direction costs, of any sign.
+    """Linear loss, l(x) = <z, x>.
 
-    l(x) = <z, x>.
+    Parameters
+    ----------
+    z : array_like
+        Costs of the coordinates, of any sign: shape (d,), or (T, d) for a sequence.
 
-    `z`: the costs of the coordinates, (d,), or (T, d) for a sequence.
-
+    Examples
+    --------
     >>> float(Linear([1.0, 2.0]).value([3.0, 4.0]))
     11.0
     """
@@ -205,7 +217,7 @@ class Linear(Loss):
         return low
 
     def lipschitz(self, domain: Domain) -> Any:
-        """||z||, of each loss."""
+        """Return ||z|| of each loss."""
         self._match(domain)
         return norms(self.z)
 
@@ -216,7 +228,7 @@ class Linear(Loss):
 
 @dataclass(frozen=True, eq=False)
 class _Supervised(Loss):
-    """A loss of a prediction <z, x> against a target or label y."""
+    """Loss of a prediction <z, x> with a target or label y."""
 
     y: Any
 
@@ -224,7 +236,7 @@ class _Supervised(Loss):
         super().__post_init__()
         y = np.asarray(validation.unmasked(self.y, "y"))
         if y.shape != self.z.shape[:-1]:
-            raise ValueError(f"y must have one number a row of z, shape {self.z.shape[:-1]}; got shape {y.shape}")
+            raise ValueError(f"y must have one number per row of z, shape {self.z.shape[:-1]}; got shape {y.shape}")
         object.__setattr__(self, "y", self._targets(y))
 
     def lowest(self, low: Array, high: Array) -> Array:
@@ -236,7 +248,7 @@ class _Supervised(Loss):
 
 @dataclass(frozen=True, eq=False)
 class _Labelled(_Supervised):
-    """y in {-1, 1}, or in {0, 1} where 0 stands for -1: phi depends on y u."""
+    """Loss of the margin y <z, x>, with labels y in {-1, 1}, or in {0, 1}; 0 is replaced by -1."""
 
     shape: ClassVar[Shape] = "one-signed"
 
@@ -247,18 +259,23 @@ class _Labelled(_Supervised):
         y = super()._targets(y.astype(np.float64) if y.dtype == bool else y)
         if not (np.isin(y, (0.0, 1.0)).all() or np.isin(y, (-1.0, 1.0)).all()):
             wrong = np.setdiff1d(y, (0.0, 1.0) if 0.0 in y else (-1.0, 1.0))
-            raise ValueError(f"labels must be in {{-1, 1}} or in {{0, 1}}; got {float(wrong[0])}")
+            raise ValueError(f"labels y must be in {{-1, 1}} or in {{0, 1}}; got {float(wrong[0])}")
         return np.where(y == 0.0, -1.0, y)
 
 
 @dataclass(frozen=True, eq=False)
 class Squared(_Supervised):
-    """Squared error of a linear prediction.
+    """Squared error of a linear prediction, l(x) = (<z, x> - y)^2/2.
 
-    l(x) = (<z, x> - y)^2/2.
+    Parameters
+    ----------
+    z : array_like
+        Features: shape (d,), or (T, d) for a sequence.
+    y : float or array_like
+        Target, one per loss.
 
-    `z`: the features. `y`: the target.
-
+    Examples
+    --------
     >>> float(Squared([1.0, 2.0], 7.0).value([3.0, 4.0]))
     8.0
     """
@@ -281,12 +298,17 @@ class Squared(_Supervised):
 
 @dataclass(frozen=True, eq=False)
 class Logistic(_Labelled):
-    """Logistic loss of a linear classifier.
+    """Logistic loss of a linear classifier, l(x) = log(1 + e^(-y <z, x>)).
 
-    l(x) = log(1 + e^(-y <z, x>)), y in {-1, 1} or {0, 1}.
+    Parameters
+    ----------
+    z : array_like
+        Features: shape (d,), or (T, d) for a sequence.
+    y : int or array_like
+        Label in {-1, 1} or {0, 1}, one per loss.
 
-    `z`: the features. `y`: the label.
-
+    Examples
+    --------
     >>> round(float(Logistic([1.0], 0).value([0.0])), 12)
     0.69314718056
     """
@@ -311,12 +333,23 @@ class Logistic(_Labelled):
 
 @dataclass(frozen=True, eq=False)
 class Huber(_Supervised):
-    """Huber's loss of a linear prediction: squares for small errors, sizes for large ones.
+    """Huber loss of a linear prediction: quadratic for small errors, linear for large errors.
 
+    Parameters
+    ----------
+    z : array_like
+        Features: shape (d,), or (T, d) for a sequence.
+    y : float or array_like
+        Target, one per loss.
+    threshold : float, default 1.0
+        Absolute error > 0 from which the loss grows linearly.
+
+    Notes
+    -----
     With e = <z, x> - y, ``l(x) = e^2/2 if |e| <= threshold``, and ``threshold |e| - threshold^2/2`` otherwise.
 
-    `z`: the features. `y`: the target. `threshold`: the error from which it grows linearly, above 0.
-
+    Examples
+    --------
     >>> float(Huber([1.0], 0.0).value([3.0]))
     2.5
     """
@@ -349,12 +382,23 @@ class Huber(_Supervised):
 
 @dataclass(frozen=True, eq=False)
 class SmoothedHinge(_Labelled):
-    """The hinge loss of a linear classifier with its corner rounded.
+    """Hinge loss of a linear classifier, smoothed around its kink.
 
-    l(x) = 0 for m >= 1, (1-m)^2/(2 width) for 1 - width < m < 1, 1 - m - width/2 below, m = y <z, x>.
+    Parameters
+    ----------
+    z : array_like
+        Features: shape (d,), or (T, d) for a sequence.
+    y : int or array_like
+        Label in {-1, 1} or {0, 1}, one per loss.
+    width : float, default 1.0
+        Width > 0 of the quadratic part.
 
-    `z`: the features. `y`: the label, in {-1, 1} or {0, 1}. `width`: of the rounded part, above 0.
+    Notes
+    -----
+    With m = y <z, x>: l(x) = 0 for m >= 1, (1-m)^2/(2 width) for 1 - width < m < 1, and 1 - m - width/2 below.
 
+    Examples
+    --------
     >>> [float(SmoothedHinge([1.0], 1).value([m])) for m in (1.0, 0.5, 0.0, -1.0)]
     [0.0, 0.125, 0.5, 1.5]
     """
@@ -388,25 +432,28 @@ class SmoothedHinge(_Labelled):
 
 
 POINTS = 513
-ON_YOUR_WORD = f"phi is convex and phi' its derivative between the {POINTS} margins that were tried: on your word"
+ASSUMED_CONVEX = (
+    "assumed, not verified: phi is convex and phi' is its derivative also between the "
+    f"{POINTS} margins that were checked"
+)
 
 
-def on_your_word(bound: Bound, own: bool) -> Bound:
-    """A bound with the condition that losses of the user's `own` bring."""
-    return replace(bound, condition=ON_YOUR_WORD) if own else bound
+def assuming_convex(bound: Bound, own: bool) -> Bound:
+    """Return the bound with the condition that user-defined losses are convex, if `own` is true."""
+    return replace(bound, condition=ASSUMED_CONVEX) if own else bound
 
 
-#: What the slopes may be out of order, as a share of the largest: rounding, not licence.
+#: Tolerance for rounding errors of slopes, relative to the largest slope.
 SLACK = 1e-9
 
 
-def refuse_unlike(loss: Loss, domain: Domain) -> None:
-    """Refuse a phi that is not convex on the domain's margins, or a derivative that is not its own.
+def check_user_defined(loss: Loss, domain: Domain) -> None:
+    """Raise ValueError if phi is not convex on the margins of the domain, or if `derivative` is not its derivative.
 
     >>> from hannan.mathematics.convex.domains import Ball
-    >>> refuse_unlike(RankOne([1.0], lambda u: -(u**2), lambda u: -2.0 * u), Ball(1))
+    >>> check_user_defined(RankOne([1.0], lambda u: -(u**2), lambda u: -2.0 * u), Ball(1))
     Traceback (most recent call last):
-    ValueError: phi must be convex: phi' must not fall; got phi'(-1) = 2 and phi'(-0.996094) = 1.99219
+    ValueError: phi must be convex, so phi' must not decrease; got phi'(-1) = 2 and phi'(-0.996094) = 1.99219
     """
     if not isinstance(loss, RankOne):
         return
@@ -422,24 +469,24 @@ def refuse_unlike(loss: Loss, domain: Domain) -> None:
     falls = slope[:-1] - slope[1:]
     if (falls > slack).any():
         before, after = _slopes(u, slope, int(np.argmax(falls > slack)))
-        raise ValueError(f"phi must be convex: phi' must not fall; got {before} and {after}")
+        raise ValueError(f"phi must be convex, so phi' must not decrease; got {before} and {after}")
     chord = np.diff(phi) / gap
     off = np.maximum(slope[:-1] - chord, chord - slope[1:])
     if (off > slack).any():
         k = int(np.argmax(off > slack))
         before, after = _slopes(u, slope, k)
         raise ValueError(
-            "derivative must be phi': the slope of phi's chord between two margins must lie between the derivatives "
-            f"at its ends; got {chord[k]:g}, {before} and {after}"
+            "derivative must be phi': between two margins, the slope of the chord of phi must lie between the "
+            f"derivatives; got {chord[k]:g}, {before} and {after}"
         )
     if loss.curvature is not None and (-falls > loss.curvature * gap * (1.0 + SLACK) + rounding).any():
         found = float(np.max(-falls / gap))
-        raise ValueError(f"phi'' must be at most curvature = {loss.curvature:g}; got {found:g} by differences of phi'")
+        raise ValueError(f"phi'' must be at most curvature = {loss.curvature:g}; got {found:g}, by differences of phi'")
 
 
 def _values(values: Array, name: str, u: Array) -> Array:
     if values.shape != u.shape:
-        raise ValueError(f"{name} must take an array of margins to one of its shape, {u.shape}; got {values.shape}")
+        raise ValueError(f"{name} must return an array of the shape of its argument, {u.shape}; got {values.shape}")
     if not np.isfinite(values).all():
         k = int(np.argmin(np.isfinite(values)))
         raise ValueError(f"{name} must be finite on the domain; got {values[k]} at margin {u[k]:g}")
@@ -447,18 +494,18 @@ def _values(values: Array, name: str, u: Array) -> Array:
 
 
 def _slopes(u: Array, slope: Array, k: int) -> tuple[str, str]:
-    """phi' at two neighbours, in words."""
+    """Return phi' at two adjacent margins, as text."""
     before, after = (f"phi'({u[i]:g}) = {slope[i]:g}" for i in (k, k + 1))
     return before, after
 
 
 def steepest_at(loss: Loss, x: Array) -> float:
-    """||grad l(x)|| of a phi of your own; 0 for a loss of the package, whose slope is known everywhere."""
+    """Return ||grad l(x)|| of a user-defined loss; 0 for a built-in loss, whose largest slope is known."""
     return float(np.linalg.norm(loss.gradient(x))) if isinstance(loss, RankOne) else 0.0
 
 
-def refuse_at(loss: Loss, x: Array, lipschitz: float | None, loss_bound: float | None) -> None:
-    """Refuse a phi of your own that is too steep or out of range where it is played: the door tries a grid only."""
+def check_at(loss: Loss, x: Array, lipschitz: float | None, loss_bound: float | None) -> None:
+    """Raise ValueError if a user-defined loss violates its stated limits at a move, between the margins of the grid."""
     if not isinstance(loss, RankOne):
         return
     steepest, value = steepest_at(loss, x), float(loss.value(x))

@@ -22,45 +22,54 @@ import numpy as np
 from hannan import validation
 from hannan.validation import Array
 
-#: What is known of the losses, from most to least: <z, x>; phi(<z, x>) with phi' of one sign; phi(<z, x>).
+#: Classes of losses, the smallest first: <z, x>; phi(<z, x>) with phi' of one sign; phi(<z, x>); any convex loss.
 Shape = Literal["linear", "one-signed", "rank-one", "convex"]
 SHAPES: tuple[Shape, ...] = ("linear", "one-signed", "rank-one", "convex")
 
 
 @dataclass(frozen=True)
 class Noise:
-    """Noise for convex learners: what is added to the sum of the losses before its minimiser is played.
+    """Noise for convex learners: a random vector b that is added to the sum of the losses as <b, x>.
 
-    A law of b, spherically symmetric, at scale 1: `GammaNoise` or `GaussianNoise`.
+    `GammaNoise` and `GaussianNoise` are spherically symmetric distributions of b at scale 1.
 
+    Examples
+    --------
     >>> import hannan as hn
     >>> hn.GammaNoise().mean_norm(d=5)
     5.0
     """
 
-    #: The name of its compiled sampler.
+    #: Name of the compiled sampler.
     kernel: ClassVar[str]
 
     def mean_norm(self, d: int) -> float:
-        """E||b|| of the standard draw in d dimensions."""
+        """Return E||b|| of the standard draw in d dimensions."""
         raise NotImplementedError
 
     def sample(self, rng: np.random.Generator, d: int, size: int | tuple[int, ...] = ()) -> Array:
-        """Standard draws, coordinates along the last axis."""
+        """Return standard draws, with coordinates along the last axis."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class GammaNoise(Noise):
-    """Noise with the density of Laplace in d dimensions: stable without exceptions, at a cost of d.
+    """Gamma noise for convex learners: pure differential privacy (delta = 0), with noise proportional to d.
 
-    Density exp(-epsilon ||b||/beta): ||b|| is Gamma(d), the direction uniform, E||b|| = d beta/epsilon.
+    Parameters
+    ----------
+    calibration : {"corrected", "paper"}, default "corrected"
+        "corrected" for the density below, "paper" for the printed density exp(-epsilon ||b||/(2 beta)), which has
+        twice the noise.
 
-    The move is then stable at level epsilon in D_inf, whatever the convex losses (thm:oco, corrected form:
-    half the noise of the paper, whose density exp(-epsilon ||b||/(2 beta)) is `calibration="paper"`).
+    Notes
+    -----
+    Density proportional to exp(-epsilon ||b||/beta), where beta is the Lipschitz constant of one loss: ||b|| has a
+    Gamma(d) distribution, the direction is uniform, and E||b|| = d beta/epsilon. A move is stable at level epsilon in
+    D_inf for all convex losses (thm:oco, corrected form).
 
-    `calibration`: "corrected", or "paper" for the printed density.
-
+    Examples
+    --------
     >>> GammaNoise().scale(epsilon=0.5, lipschitz=2.0), GammaNoise("paper").scale(epsilon=0.5, lipschitz=2.0)
     (4.0, 8.0)
     """
@@ -72,7 +81,7 @@ class GammaNoise(Noise):
         _known(self.calibration, ("corrected", "paper"))
 
     def scale(self, epsilon: float, lipschitz: float) -> float:
-        """The scale at which the level is epsilon."""
+        """Return the scale at which the stability level is epsilon."""
         epsilon, beta = validation.positive(epsilon, "epsilon"), validation.positive(lipschitz, "lipschitz")
         return (2.0 if self.calibration == "paper" else 1.0) * beta / epsilon
 
@@ -87,19 +96,27 @@ class GammaNoise(Noise):
 
 @dataclass(frozen=True)
 class GaussianNoise(Noise):
-    """Gaussian noise for convex learners: cheaper in many dimensions, stable but for a probability delta.
+    """Gaussian noise for convex learners: less noise in many dimensions, stable except with probability delta.
 
-    N(0, sigma^2 I): delta(epsilon) = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu).
+    Parameters
+    ----------
+    delta : float, optional
+        delta of the guarantee, in (0, 1). Default: chosen by the tuning, as 1/(B T).
+    calibration : {"analytic", "kifer", "paper"}, default "analytic"
+        Formula for sigma: "analytic" for the smallest sigma that the formula below allows, "kifer" for
+        beta sqrt(8 log(2/delta) + 4 epsilon)/epsilon, "paper" for the printed sqrt(beta^2 log(2/delta) +
+        4 epsilon)/epsilon, which is wrong, so that no guarantee is given.
 
-    mu = beta/sigma; this is exact for linear losses (cor:olo), and holds for phi(<z, x>) with phi' of one sign.
-    It doubles for any phi(<z, x>), and is E(1 - e^(epsilon - mu^2/2 - mu chi_d))_+ for any convex loss: the
-    direction that a regret bound uses. The other one costs J more (`hannan.learners.convex.privacy`).
+    Notes
+    -----
+    N(0, sigma^2 I), with mu = beta/sigma and the Lipschitz constant beta of one loss. For linear losses (cor:olo)
+    delta(epsilon) = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu) exactly. This is an upper bound for
+    phi(<z, x>) with phi' of one sign. For any phi(<z, x>) it doubles, and for any convex loss it is
+    E(1 - e^(epsilon - mu^2/2 - mu chi_d))_+. All this is for the divergence of a move from the next, which regret
+    bounds use; the reverse divergence adds a term J (see `hannan.learners.convex.privacy`).
 
-    `calibration` turns (epsilon, delta) into sigma: "analytic" the least sigma that the above allows,
-    "kifer" beta sqrt(8 log(2/delta) + 4 epsilon)/epsilon, and "paper" the printed
-    sqrt(beta^2 log(2/delta) + 4 epsilon)/epsilon, which is wrong and never carries a claim.
-    `delta=None` leaves delta to the tuning, which takes 1/(B T).
-
+    Examples
+    --------
     >>> noise = GaussianNoise(delta=1e-6)
     >>> sigma = noise.sigma(epsilon=1.0, lipschitz=10.0)
     >>> round(sigma, 3), noise.delta_of(1.0, 10.0, sigma) <= 1e-6
@@ -119,9 +136,9 @@ class GaussianNoise(Noise):
             object.__setattr__(self, "delta", validation.between(self.delta, 0.0, 1.0, "delta", "()"))
 
     def sigma(self, epsilon: float, lipschitz: float, shape: Shape = "linear", d: int = 1) -> float:
-        """The standard deviation of the calibration for (epsilon, delta); `d` matters to "convex" only."""
+        """Return the sigma of the calibration for (epsilon, delta); `d` is used for the shape "convex" only."""
         if self.delta is None:
-            raise ValueError("sigma needs a delta; got GaussianNoise(delta=None)")
+            raise ValueError("delta is required for sigma; got GaussianNoise(delta=None)")
         epsilon, beta = validation.positive(epsilon, "epsilon"), validation.positive(lipschitz, "lipschitz")
         if self.calibration == "kifer":
             return beta * math.sqrt(8.0 * math.log(2.0 / self.delta) + 4.0 * epsilon) / epsilon
@@ -130,27 +147,27 @@ class GaussianNoise(Noise):
         return beta * _least_sigma(epsilon, self.delta, shape, d)
 
     def delta_of(self, epsilon: float, lipschitz: float, sigma: float, shape: Shape = "linear", d: int = 1) -> float:
-        """delta(epsilon) at this sigma: exact for linear losses, an upper bound for the other shapes."""
+        """Return delta(epsilon) at this sigma: exact for linear losses, an upper bound for the other shapes."""
         epsilon = validation.between(epsilon, 0.0, math.inf, "epsilon", "[)")
         beta, sigma = validation.positive(lipschitz, "lipschitz"), validation.positive(sigma, "sigma")
         _known(shape, SHAPES, "shape")
         return _delta(epsilon, sigma / beta, shape, d)
 
     def epsilon_of(self, lipschitz: float, sigma: float, shape: Shape = "linear", d: int = 1) -> float:
-        """The least epsilon >= 0 with delta(epsilon) <= delta at this sigma.
+        """Return the smallest epsilon >= 0 with delta(epsilon) <= delta at this sigma.
 
         >>> round(GaussianNoise(1e-6).epsilon_of(lipschitz=10.0, sigma=38.14), 3)
         1.117
         """
         if self.delta is None:
-            raise ValueError("epsilon_of needs a delta; got GaussianNoise(delta=None)")
+            raise ValueError("delta is required for epsilon_of; got GaussianNoise(delta=None)")
         beta, sigma = validation.positive(lipschitz, "lipschitz"), validation.positive(sigma, "sigma")
         ratio, target = sigma / beta, self.delta
         _known(shape, SHAPES, "shape")
         return _least(lambda epsilon: _safe_delta(epsilon, ratio, shape, d) <= target)
 
     def claimed_epsilon(self, lipschitz: float, sigma: float) -> float:
-        """The epsilon that the calibration claims for this sigma and delta; for "paper" it is too small.
+        """Return the epsilon that the calibration claims for this sigma and delta; for "paper" it is too small.
 
         >>> sigma = GaussianNoise(1e-6, "paper").sigma(1.0, lipschitz=10.0)
         >>> round(GaussianNoise(1e-6, "paper").claimed_epsilon(10.0, sigma), 12)
@@ -165,7 +182,7 @@ class GaussianNoise(Noise):
         return (2.0 + math.sqrt(4.0 + sigma**2 * beta**2 * log)) / sigma**2
 
     def mean_norm(self, d: int) -> float:
-        """chi_d = sqrt(2) Gamma((d+1)/2)/Gamma(d/2) <= sqrt(d)."""
+        """Return chi_d = sqrt(2) Gamma((d+1)/2)/Gamma(d/2), which is at most sqrt(d)."""
         return math.sqrt(2.0) * math.exp(math.lgamma((d + 1) / 2) - math.lgamma(d / 2))
 
     def sample(self, rng: np.random.Generator, d: int, size: int | tuple[int, ...] = ()) -> Array:
@@ -173,17 +190,17 @@ class GaussianNoise(Noise):
 
 
 def _delta(epsilon: float, ratio: float, shape: Shape, d: int) -> float:
-    """delta(epsilon) at sigma = ratio * beta."""
+    """Return delta(epsilon) at sigma = ratio * beta."""
     if shape == "convex":
         return _any_convex(epsilon, ratio, d)
     return min(1.0, (2.0 if shape == "rank-one" else 1.0) * _linear(epsilon, ratio))
 
 
 def _linear(epsilon: float, ratio: float) -> float:
-    """delta_0(epsilon), the exact formula."""
+    """Return delta(epsilon) for linear losses, by the exact formula."""
     from scipy.special import erfcx, log_ndtr
 
-    # With y = x + 1/ratio, e^epsilon phi(y) = phi(x): no exponential is left to overflow or to cancel.
+    # With y = x + 1/ratio, e^epsilon phi(y) = phi(x): no exponential can overflow or cancel.
     x, y = epsilon * ratio - 0.5 / ratio, epsilon * ratio + 0.5 / ratio
     if x < -8.0:
         return float(-math.expm1(log_ndtr(x)) - 0.5 * math.exp(-0.5 * x * x) * erfcx(y / math.sqrt(2.0)))
@@ -192,14 +209,14 @@ def _linear(epsilon: float, ratio: float) -> float:
 
 
 def _any_convex(epsilon: float, ratio: float, d: int) -> float:
-    """E(1 - e^(-mu(chi_d - z)))_+, z = epsilon/mu - mu/2: an upper sum over cells of chi_d, at most 1 in 500 above."""
+    """Return E(1 - e^(-mu(chi_d - z)))_+, z = epsilon/mu - mu/2, as an upper sum over cells of chi_d (at most 0.2%)."""
     from scipy.special import gammaincc, gammainccinv
 
     z, mu = epsilon * ratio - 0.5 / ratio, 1.0 / ratio
     tail = float(gammaincc(0.5 * d, 0.5 * z * z)) if z > 0.0 else 1.0
     if tail == 0.0:
         return 0.0
-    # Cells that hold equal shares of the tail's logarithm, down to what cannot matter, each at its right end.
+    # Cells with equal shares of the tail's logarithm, down to a negligible one, each evaluated at its right end.
     cells = np.geomspace(1.0, 1e-17, 20_000)
     ends = np.sqrt(2.0 * gammainccinv(0.5 * d, tail * cells))
     held = -np.diff(tail * cells)
@@ -207,18 +224,18 @@ def _any_convex(epsilon: float, ratio: float, d: int) -> float:
 
 
 def _safe_delta(epsilon: float, ratio: float, shape: Shape, d: int) -> float:
-    """delta(epsilon), rounded up by more than the rounding of `_delta`, which grows with the ratio and its inverse."""
+    """Return delta(epsilon), rounded up by more than the rounding error of `_delta`."""
     return _delta(epsilon, ratio, shape, d) * (1.0 + 1e-14 + 4e-16 * ratio + 4e-15 / ratio)
 
 
 def _least_sigma(epsilon: float, delta: float, shape: Shape, d: int) -> float:
-    """The least sigma/beta with delta(epsilon) <= delta; delta(epsilon) falls as sigma grows."""
+    """Return the smallest sigma/beta with delta(epsilon) <= delta; delta(epsilon) decreases in sigma."""
     _known(shape, SHAPES, "shape")
     return _least(lambda ratio: _safe_delta(epsilon, ratio, shape, d) <= delta)
 
 
 def _least(holds: Callable[[float], bool]) -> float:
-    """The least number > 0 where a monotone condition holds, to one part in 1e15, always where it holds."""
+    """Return the smallest number > 0 that meets a monotone condition, to one part in 1e15, rounded up."""
     low, high = 0.0, 1.0
     if holds(math.ulp(0.0)):
         return 0.0
@@ -236,7 +253,7 @@ def _known(value: str, allowed: tuple[str, ...], name: str = "calibration") -> N
 
 
 def standard(kernel: str, d: int) -> Array:
-    """A standard draw in d dimensions of the noise with this `kernel`.
+    """Return a standard draw in d dimensions of the noise with this `kernel`.
 
     >>> standard(GammaNoise.kernel, 3).shape
     (3,)
@@ -248,7 +265,7 @@ def standard(kernel: str, d: int) -> Array:
 
 
 def normals(n: int) -> Array:
-    """n standard normals."""
+    """Return n standard normals."""
     pairs = (n + 1) // 2
     radius = np.sqrt(2.0 * exponentials(pairs))
     angle = 0.25 * np.pi * uniforms(pairs)
@@ -261,19 +278,19 @@ def normals(n: int) -> Array:
 
 
 def exponentials(n: int) -> Array:
-    """n standard exponentials, with full resolution at both ends."""
+    """Return n standard exponentials, with full resolution at both ends."""
     half = 0.5 * uniforms(n)
     coins = (_words(n) & np.uint64(1)).astype(bool)
     return np.where(coins, -np.log(half), -np.log1p(-half))
 
 
 def uniforms(n: int) -> Array:
-    """n uniforms in (0, 1): 53 significant bits wherever they fall."""
+    """Return n uniforms in (0, 1) with 53 significant bits at every magnitude."""
     mantissa = 1.0 + (_words(n) >> np.uint64(12)).astype(np.float64) * 2.0**-52
     exponent = np.ones(n, dtype=np.int64)
     left = np.arange(n)
     while left.size:
-        # The zeros that 52 bits begin with are geometric; zeros alone ask for 52 more.
+        # The number of leading zeros in 52 bits is geometric; if all are zero, draw 52 more.
         bits = (_words(left.size) >> np.uint64(12)).astype(np.float64)
         exponent[left] += 52 - np.frexp(bits)[1]
         left = left[bits == 0.0]

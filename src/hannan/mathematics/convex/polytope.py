@@ -1,4 +1,4 @@
-"""Polytopes: convex sets known by their inequalities, by linear programs."""
+"""Polytopes: convex domains given by linear inequalities, solved by linear programs."""
 
 from __future__ import annotations
 
@@ -17,14 +17,27 @@ from hannan.validation import Array
 
 @dataclass(frozen=True)
 class Polytope(Domain):
-    """A set of linear inequalities: budgets, flows and whatever else a linear program allows.
+    """Polytope {x : A x <= b}, such as budgets or flows.
 
-    {x : A x <= b}, by linear programs (HiGHS); refused if empty or unbounded.
+    Parameters
+    ----------
+    A : array_like
+        Matrix with one row per constraint.
+    b : array_like
+        Right-hand sides, one per constraint.
 
-    Its enclosing ball and its mean width are those of the smallest box around it.
+    Raises
+    ------
+    ValueError
+        If the polytope is empty or unbounded.
 
-    `A`: one row per constraint. `b`: its right sides.
+    Notes
+    -----
+    Linear losses are minimized by linear programs (HiGHS). The enclosing ball and the mean width are those of the
+    smallest enclosing box.
 
+    Examples
+    --------
     >>> Polytope([[1, 1], [-1, 0], [0, -1]], [1, 0, 0]).argmin([-1.0, -2.0])
     array([0., 1.])
     """
@@ -38,7 +51,7 @@ class Polytope(Domain):
             raise ValueError(f"A must be a matrix; got shape {rows.shape}")
         object.__setattr__(self, "A", tuple(tuple(map(float, row)) for row in rows))
         object.__setattr__(self, "b", numbers(self.b, "b", len(rows)))
-        _ = self.box  # an empty or unbounded set is refused here
+        _ = self.box  # Raises if the set is empty or unbounded.
 
     @property
     def d(self) -> int:
@@ -46,7 +59,7 @@ class Polytope(Domain):
 
     @functools.cached_property
     def rows(self) -> tuple[Array, Array]:
-        """A and b as arrays."""
+        """Return A and b as arrays."""
         return np.array(self.A), np.array(self.b)
 
     @functools.cached_property
@@ -63,7 +76,7 @@ class Polytope(Domain):
         return min(2.0 * self.radius, float((high - low).sum()) * mean_coordinate(self.d))
 
     def project(self, x: Any) -> Array:
-        """Least distance programming: u = p - x with -A u >= A x - b, by non-negative least squares."""
+        """Return the projection: least distance programming of p - x by non-negative least squares."""
         x = self.point(x)
         if x.ndim > 1:
             return np.array([self.project(row) for row in x])
@@ -81,22 +94,22 @@ class Polytope(Domain):
         return -self._program(-z)[0] if z.ndim == 1 else np.array([self.support(row) for row in z])
 
     def _program(self, loss: Array) -> tuple[float, Array]:
-        """(min, argmin) of <loss, x> over the polytope."""
+        """Return (min, argmin) of <loss, x> over the polytope."""
         from scipy.optimize import linprog
 
         A, b = self.rows
         answer = linprog(loss, A_ub=A, b_ub=b, bounds=(None, None), method="highs")
         if answer.status == 2:
-            raise ValueError("a polytope must not be empty; got A x <= b without a solution")
+            raise ValueError("the polytope must not be empty; got A and b without a solution of A x <= b")
         if answer.status == 3:
-            raise ValueError(f"a polytope must be bounded; got one without an end along {(-loss).tolist()}")
+            raise ValueError(f"the polytope must be bounded; got A x <= b unbounded in direction {(-loss).tolist()}")
         if answer.status != 0:
-            raise ValueError(f"the linear program must be solved; got {answer.message}")
+            raise ValueError(f"the linear program was not solved; the solver reports: {answer.message}")
         return float(answer.fun), np.asarray(answer.x) + 0.0
 
 
 def least_distance(G: Array, h: Array) -> Array:
-    """argmin ||u|| subject to G u >= h, by non-negative least squares (Lawson and Hanson, chapter 23).
+    """Return argmin ||u|| subject to G u >= h, by non-negative least squares (Lawson and Hanson, chapter 23).
 
     >>> least_distance(np.array([[1.0, 1.0]]), np.array([2.0])).round(12)
     array([1., 1.])
@@ -116,7 +129,7 @@ LIMIT = 200_000
 
 
 class NotConverged(ArithmeticError):
-    """The solver did not reach the argmin; no move was made."""
+    """Raised if the solver did not reach the argmin; no move was made."""
 
 
 def descend(
@@ -126,10 +139,10 @@ def descend(
     tolerance: float,
     start: Array,
 ) -> tuple[Array, float]:
-    """(x, residual at most `tolerance`): Nesterov's steps x+ = P(y - grad F(y)/L) for a ridge-convex F.
+    """Return (x, residual <= tolerance) for a strongly convex F, by Nesterov's steps x+ = P(y - grad F(y)/L).
 
-    The residual of x+ is ||grad F(x+) - grad F(y) + L(y - x+)||: y - grad F(y)/L - x+ is normal to the set at x+.
-    So x+ is within residual/ridge of the argmin.
+    The residual of x+ is ||grad F(x+) - grad F(y) + L(y - x+)||, because y - grad F(y)/L - x+ is normal to the set at
+    x+. So the distance of x+ from the argmin is at most residual/ridge.
     """
     x, L, left = project(start), ridge, np.inf
     y = x
@@ -138,7 +151,7 @@ def descend(
         while True:
             after = project(y - g / L)
             bent = slope(after) - g
-            # L is large enough once the gradient turns by no more than L times the step.
+            # L is large enough if the gradient changes by at most L times the step.
             if np.linalg.norm(bent) <= L * np.linalg.norm(after - y) or L > 1e300:
                 break
             L *= 2.0
@@ -147,12 +160,12 @@ def descend(
             return after, left
         ratio = math.sqrt(ridge / L)
         onward = after + (1.0 - ratio) / (1.0 + ratio) * (after - x)
-        # Momentum that points uphill is dropped. It may lead out of the set, where F is defined as well.
+        # Reset the momentum if it points uphill. It may leave the set, where F is defined as well.
         x, y = after, after if float((y - after) @ (after - x)) > 0.0 else onward
-    raise NotConverged(f"the solver must converge to make a move; its residual is {left:.3g}")
+    raise NotConverged(f"the solver did not converge; its residual is {left:.3g}")
 
 
-#: How near a constraint must be to count as met, as a share of 1 + |b|: rounding, and no more.
+#: Tolerance for active constraints, relative to 1 + |b|, for rounding errors.
 MET = 1e-13
 
 
@@ -164,7 +177,7 @@ def newton(
     tolerance: float,
     x: Array,
 ) -> tuple[Array, float]:
-    """(argmin of a strongly convex function over the polytope, its residual): steps as long as it falls."""
+    """Return (argmin, residual) of a strongly convex function over a polytope, by damped Newton steps."""
     left = np.inf
     for _ in range(200):
         g = slope(x)
@@ -176,17 +189,17 @@ def newton(
         rounding = 1e-14 * float(np.linalg.norm(g) * (np.linalg.norm(x) + np.linalg.norm(step)))
         share, end = 1.0, float(slope(x + step) @ step)
         while share > 1e-12 and end > 0.0:
-            # The slope along the step grows, so the function falls by at least -share (half + end)/2.
+            # The slope increases along the step, so the decrease is at least -share (half + end)/2.
             half = float(slope(x + 0.5 * share * step) @ step)
             if half + end <= rounding - 0.1 * fall:
                 break
             share, end = 0.5 * share, half
         x = x + share * step
-    raise NotConverged(f"the solver must converge to make a move; its residual is {left:.3g}")
+    raise NotConverged(f"the solver did not converge; its residual is {left:.3g}")
 
 
 def model_step(A: Array, b: Array, x: Array, g: Array, H: Array) -> Array:
-    """The step to the minimum of the quadratic model over the polytope.
+    """Return the step to the minimum of the quadratic model over the polytope.
 
     >>> A, b = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]]), np.ones(4)
     >>> model_step(A, b, np.zeros(2), np.array([-9.0, 0.5]), np.eye(2)) + 0.0

@@ -27,7 +27,7 @@ from hannan.mathematics.smoothing import Level, Smoothing
 from hannan.saving import frozen
 from hannan.validation import Array
 
-#: Facts that `Law` derives from the distribution: a user-defined law states its hazard, which is checked, instead.
+#: Facts that `Law` derives from the distribution; a user-defined law states its hazard instead, which is checked.
 DERIVED = (
     *("hedge", "needs_rounds", "first_order", "largest_gamma", "tsallis_alpha", "gamma", "rate", "rate_source"),
     *("own_rate", "perturbation", "range_constant", "variance_constant", "proved_variance_constant"),
@@ -103,12 +103,12 @@ class Law(Smoothing):
 
     @property
     def rate(self) -> float:
-        """h with rate h/scale: the hazard."""
+        """Constant h of the rate h/scale: the hazard."""
         return float(self.hazard)
 
     @property
     def perturbation(self) -> Law | None:
-        """This distribution."""
+        """Law itself."""
         return self
 
     def range_constant(self, n: int, rounds: int | None = None) -> float:
@@ -172,7 +172,7 @@ class Law(Smoothing):
 
     @property
     def unbounded_origin(self) -> float:
-        """k if F(z) grows like z^k at the lower end of the support and f is unbounded there; otherwise inf."""
+        """Exponent k if F(z) grows like z^k at the lower end of the support and f is unbounded there; otherwise inf."""
         return math.inf
 
     @property
@@ -182,7 +182,7 @@ class Law(Smoothing):
 
     @property
     def mean(self) -> float:
-        """E Z, which may be inf."""
+        """Mean E Z, which may be inf."""
         return self.expected_max(1)
 
     def expected_max(self, n: int) -> float:
@@ -201,7 +201,7 @@ class Law(Smoothing):
         weight = np.exp(-v) * v * (1.0 + np.exp(-t)) / 64.0
         with np.errstate(divide="ignore"):
             z = self.survival_quantile(-np.expm1(-v / n))
-        # Where 1 - e^(-v/n) rounds to 1 the weight is below 1e-15, and the quantile of a law on the line is -inf.
+        # If 1 - e^(-v/n) rounds to 1, the weight is below 1e-15, and the quantile of a law on the line is -inf.
         kept = (weight > 0.0) & np.isfinite(z)
         return float((weight[kept] * z[kept]).sum())
 
@@ -209,9 +209,9 @@ class Law(Smoothing):
         """Return the z with P(Z > z) = s, by bisection unless a class overrides it."""
         s = np.asarray(s, dtype=np.float64)
         low, high = (math.asinh(min(max(end, -1e300), 1e300)) for end in self.support)
-        # Halving arcsinh z, not z: a heavy tail has quantiles of 1 and of 1e100.
+        # Bisect arcsinh z instead of z, because heavy tails have quantiles of 1 and of 1e100.
         left, right = np.full(s.shape, low), np.full(s.shape, high)
-        with np.errstate(all="ignore"):  # a law of the user's may overflow far out
+        with np.errstate(all="ignore"):  # A user-defined law may overflow far out.
             for _ in range(80):
                 middle = 0.5 * (left + right)
                 above = np.asarray(self.survival(np.sinh(middle))) > s
@@ -296,7 +296,7 @@ class ExtremeLaw(_ByExponent):
     def log_survival(self, z: Any) -> Any:
         z, inside = _inside(self, z)
         with np.errstate(divide="ignore", over="ignore"):
-            # Where K < 1e-17, log(1 - e^-K) is log K to every digit, and K itself may underflow.
+            # If K < 1e-17, log(1 - e^-K) is log K to every digit, and K itself may underflow.
             logs = np.asarray(self.log_exponent(z))
             return np.where(inside, np.where(logs < -40.0, logs, log1mexp(np.exp(logs))), 0.0)[()]
 
@@ -323,11 +323,11 @@ def harmonic(n: int) -> float:
     """Return H_n = 1 + 1/2 + ... + 1/n."""
     if n < 100:
         return math.fsum(1.0 / k for k in range(1, n + 1))
-    # Euler-Maclaurin: the next term is below 1e-17 from n = 100 on.
+    # Euler-Maclaurin formula: for n >= 100 the next term is below 1e-17.
     return math.log(n) + EULER + 0.5 / n - 1.0 / (12.0 * n**2) + 1.0 / (120.0 * float(n) ** 4)
 
 
-#: Relative widths of the cells of `mean_score_bound`, where the weight is and elsewhere.
+#: Relative widths of the cells of `mean_score_bound`, where the weight is large and elsewhere.
 _FINE, _COARSE = 1.0 / 8192.0, 1.0 / 256.0
 
 
@@ -358,10 +358,10 @@ def mean_score_bound(law: Law, n: int) -> float:
     with np.errstate(divide="ignore"):
         lost = -np.expm1((n - 1) * np.log1p(-h / (1.0 - a))) * (1.0 - a) ** (n - 1)
     mass = n * lost
-    moment = (1.0 - a) * lost - (n - 1) * h * rest  # int (s - a) w, by parts
+    moment = (1.0 - a) * lost - (n - 1) * h * rest  # int (s - a) w, by parts.
     light, heavy = (0.5 * n * (n - 1) * h * h * (1.0 - x) ** (n - 2) for x in (b, a))
-    kept = mass > 0.0  # in the others the weight is below the smallest number
-    center = a[kept] + (np.clip(moment, light, heavy)[kept] / mass[kept])  # clipped: small cells cancel
+    kept = mass > 0.0  # In the other cells the weight underflows.
+    center = a[kept] + (np.clip(moment, light, heavy)[kept] / mass[kept])  # Clipped, because small cells cancel.
     g = np.asarray(law.density(law.survival_quantile(np.clip(center, a[kept], b[kept]))), dtype=np.float64)
     return float(np.sum(mass[kept] * g)) * (1.0 + 1e-10) if np.isfinite(g).all() else math.inf
 
@@ -390,7 +390,7 @@ def _mean_score(law: Law, n: int) -> float:
     return (sums[1] + abs(sums[1] - sums[0])) * (1.0 + 1e-13)
 
 
-#: Levels at which a law is checked: survival from 1 - 1e-6 down to 1e-9, where 1 - F still has seven digits.
+#: Levels at which a law is checked: survival from 1 - 1e-6 down to 1e-9, for which 1 - F has seven digits.
 _LEVELS = np.concatenate([1.0 - np.logspace(-6, -2, 60), np.linspace(0.985, 0.02, 200), np.logspace(-1.75, -9, 140)])
 #: Tolerances for rounding errors of 1 - F, and of its quotients.
 _LOST, _SLACK = 1e-14, 1e-6
@@ -476,7 +476,7 @@ def checked_concavity(law: object) -> str:
             return f"{said} (it could not be checked)"
         gaps = np.diff(z)
         slope = np.diff(g) / gaps
-        # Logarithms are right to 1e-12, and a slope to that over its gap.
+        # The logarithms are accurate to 1e-12, so a slope is accurate to 1e-12 divided by its gap.
         lost = 1e-12 * (1.0 + np.abs(g).max()) / gaps
         rise = np.diff(slope) - lost[:-1] - lost[1:] - _SLACK * np.abs(slope[:-1])
     worst = int(np.argmax(rise))

@@ -1,8 +1,8 @@
-"""A law of one's own, tabulated, so that the engine can play it: log F and log f/F on a grid, with error control.
+"""Tables of user-defined laws for the engine: log F and log f/F on a grid, with error control.
 
-The integral of the play, p_i = int G(w) r(w + d_i) dw, is a sum over fixed nodes in w; between the points of the grid F
-and r are cubic pieces. Both are refined until they agree with the law itself; what was reached is said. A law that
-resists (kinks, a bounded support, a density with poles) is played by its quadrature instead, slowly.
+The integral of the play, p_i = int G(w) r(w + d_i) dw, is a sum over fixed nodes in w; between grid points, F and r are
+cubic polynomials. Both are refined until they agree with the law, and the accuracy is reported. A law that cannot be
+tabulated (kinks, a bounded support, a density with poles) is integrated by quadrature instead, which is slow.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from hannan.validation import Array
 
-#: A table is used where its play is right to so much.
+#: Largest error of the play for which a table is used.
 ENOUGH = 1e-8
 _LOW, _HIGH = 1e-15, 1e-22
 _POINTS = (1024, 2048, 4096, 8192)
@@ -23,17 +23,17 @@ _NODES = (64, 96, 128, 192, 256, 384)
 
 
 class Tabulated(NamedTuple):
-    """The engine's table, and the largest error of its play that was found against the law itself."""
+    """Table of the engine, and the largest error of its play that was found in a comparison with the law."""
 
     table: Any
     reached: float
 
 
 def tabulated(law: Any) -> Tabulated | None:
-    """The table of a law; None where it resists. Kept: a law is tabulated once."""
+    """Return the table of a law, from a cache if possible; None if the law cannot be tabulated."""
     try:
         return _tabulated(law)
-    except TypeError:  # a law that cannot be hashed
+    except TypeError:  # The law is not hashable.
         return _made(law)
 
 
@@ -81,14 +81,14 @@ def _tried(law: Any) -> Tabulated | None:
 
 
 def _logs(law: Any, z: Array) -> tuple[Array, Array]:
-    """(log F, log f/F) at z."""
-    # A cdf of one's own may round to 0 where nothing is left of it.
+    """Return (log F, log f/F) at z."""
+    # The cdf of a user-defined law may round to 0 in the lower tail.
     log_cdf = np.maximum(np.asarray(law.log_cdf(z), dtype=np.float64), -60.0)
     return log_cdf, np.asarray(law.log_density(z), dtype=np.float64) - log_cdf
 
 
 def _ends(law: Any, one_sided: bool, centre: float, spread: float) -> tuple[float, float] | None:
-    """Where in s the law is over on both sides."""
+    """Return the range of s outside of which the law has negligible mass; None if there is no such range."""
     s = np.linspace(-45.0 if one_sided else -25.0, 60.0 if one_sided else 25.0, 4001)
     z = centre + spread * (np.exp(s) if one_sided else np.sinh(s))
     log_cdf, _ = _logs(law, z)
@@ -101,7 +101,7 @@ def _ends(law: Any, one_sided: bool, centre: float, spread: float) -> tuple[floa
 
 
 def _points(law: Any, to_z: Any, ends: tuple[float, float]) -> tuple[Array, float] | None:
-    """Values and slopes at the points of a grid fine enough for cubic pieces."""
+    """Return values and slopes on a grid that is fine enough for cubic interpolation, and its step."""
     for size in _POINTS:
         s = np.linspace(*ends, size)
         step = float(s[1] - s[0])
@@ -123,10 +123,10 @@ def _points(law: Any, to_z: Any, ends: tuple[float, float]) -> tuple[Array, floa
 
 
 def _nodes(law: Any, one_sided: bool, centre: float, spread: float, ends: tuple[float, float]) -> Any:
-    """Nodes w and lengths dw: so many that twice as many change nothing."""
+    """Return nodes w and lengths dw, refined until doubling their number changes nothing."""
     first, last = ends
     if one_sided:
-        # w - centre = spread e^(t - e^-t): both ends fall double exponentially.
+        # w - centre = spread e^(t - e^-t): both ends decrease double exponentially.
         first, last = -math.log(max(-first, 1.0)) - 1.0, max(last, 1.0) + 0.05
     before = None
     for count in _NODES:
@@ -151,7 +151,7 @@ def _trials() -> list[Array]:
 
 
 def _play(law: Any, w: Array, dw: Array, gaps: Array) -> Array:
-    """p of the law itself by these nodes."""
+    """Return the play of the law itself with these nodes."""
     gaps = gaps - gaps.min()
     log_cdf, log_ratio = _logs(law, w[:, None] + gaps)
     terms = np.exp(log_cdf.sum(axis=1)[:, None] + log_ratio) * dw[:, None]
@@ -159,7 +159,7 @@ def _play(law: Any, w: Array, dw: Array, gaps: Array) -> Array:
 
 
 def _error(law: Any, table: Any, nodes: tuple[Array, Array]) -> float:
-    """The largest error of the table's play: against the law itself at the same nodes, and of its sum against 1."""
+    """Return the largest error of the table's play, compared with the law at the same nodes, and of its sum."""
     worst = 0.0
     for gaps in _trials():
         d = np.ascontiguousarray(gaps - gaps.min())
