@@ -1,8 +1,10 @@
-"""A fleet as bytes, learners by columns that have names; every value is checked on the way back. And parts of fleets.
+"""Files of fleets, with one named column per number of a learner, and splitting and joining of fleets.
 
 hannan-fleet/1
 {"learner": ..., "name": ..., "learners": 3, "open": 1, "columns": [["losses", "f", 10], ...], "sha256": ...}
-the columns, one after another, 8 bytes a number, little-endian
+the columns, one after another, 8 bytes per number, little-endian
+
+Every value is validated when a file is read.
 """
 
 from __future__ import annotations
@@ -25,21 +27,19 @@ _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 
 
 def plain(keys: Any) -> Keys:
-    """Keys as an array of whole numbers, or as a list of text.
+    """Return keys as an array of integers, or as a list of strings.
 
     >>> plain([3, -1]), plain(["anna", "ben"])
     (array([ 3, -1]), ['anna', 'ben'])
     >>> plain("anna")
     Traceback (most recent call last):
     ...
-    ValueError: keys must be a list or an array of keys, also where there is one; got 'anna'
+    ValueError: keys must be a list or an array, also for a single key; got 'anna'
     """
     validation.unmasked(keys, "keys")
     if isinstance(keys, (str, bytes, int, np.generic)) or (isinstance(keys, np.ndarray) and keys.ndim != 1):
         shape = f" of shape {keys.shape}" if isinstance(keys, np.ndarray) else ""
-        raise ValueError(
-            f"keys must be a list or an array of keys, also where there is one; got {validation.brief(keys)}{shape}"
-        )
+        raise ValueError(f"keys must be a list or an array, also for a single key; got {validation.brief(keys)}{shape}")
     if isinstance(keys, np.ndarray) or hasattr(keys, "__array__"):
         array = np.asarray(keys)
         if array.dtype.kind == "i":
@@ -49,14 +49,14 @@ def plain(keys: Any) -> Keys:
                 raise _out_of_range(int(array.max()))
             return np.ascontiguousarray(array, dtype=np.int64)
         if array.dtype.kind not in "UO" and array.size:
-            raise ValueError(f"keys must be whole numbers or text; got {array.dtype.name} values")
+            raise ValueError(f"keys must be integers or strings; got {array.dtype.name} values")
         keys = array.tolist()
     found = list(keys)
     if all(isinstance(key, str) for key in found) and found:
         return [_text(key) for key in found]
     for k, key in enumerate(found):
         if not isinstance(key, (int, np.integer)) or isinstance(key, bool):
-            what = "all whole numbers or all text" if isinstance(key, str) else "whole numbers or text"
+            what = "all integers or all strings" if isinstance(key, str) else "integers or strings"
             raise ValueError(f"keys must be {what}; got {validation.brief(key)} at index {k}")
         if not _LEAST <= key <= _MOST:
             raise _out_of_range(int(key))
@@ -64,12 +64,12 @@ def plain(keys: Any) -> Keys:
 
 
 def one_key(key: Any) -> Keys:
-    """One key, as `plain` makes a list of it."""
+    """Return one key in the form of `plain`."""
     return plain([key])
 
 
 def stream_words(names: list[str]) -> NDArray[np.uint32]:
-    """What the stream of a text begins with besides the seed: the four words of its BLAKE2b-128."""
+    """Return the four words of the BLAKE2b-128 digest of each string, which seed its stream together with the seed."""
     digests = b"".join(hashlib.blake2b(name.encode(), digest_size=16).digest() for name in names)
     return np.frombuffer(digests, dtype="<u4").astype(np.uint32).reshape(len(names), 4)
 
@@ -78,12 +78,12 @@ def _text(key: str) -> str:
     try:
         key.encode()
     except UnicodeEncodeError:
-        raise ValueError(f"keys of text must be what UTF-8 can say; got {validation.brief(key)}") from None
+        raise ValueError(f"keys must be strings that can be encoded in UTF-8; got {validation.brief(key)}") from None
     return str(key)
 
 
 def _out_of_range(key: int) -> ValueError:
-    return ValueError(f"keys must be whole numbers of 64 bits, -2^63 to 2^63 - 1; got {validation.brief(key)}")
+    return ValueError(f"keys must be integers from -2^63 to 2^63 - 1; got {validation.brief(key)}")
 
 
 FORMAT = b"hannan-fleet/1\n"
@@ -92,20 +92,20 @@ _FIELDS = {
     "learner", "seed", "name", "incarnation", "ids", "spawning", "prior", "text", "names", "born", "learners", "open",
     "columns", "sha256",
 }  # fmt: skip
-#: Pages of learners that are copied in one breath; names that are written in one.
+#: Pages of learners copied without a pause, and names written without a pause.
 _PAGES, _SOME = 64, 5000
-#: How far apart the numbers of learners may lie, on average, for them to be kept: memory is taken up to the last.
+#: Largest ratio of learner numbers to learners for which a file keeps its numbers, because memory grows with them.
 _SPARSEST = 64
-#: Of a learner that nobody plays yet: more are not made for a file that has nothing else to show.
+#: Largest number of arms for a file without learners, so that a small file cannot allocate much memory.
 _MOST_ARMS = 1 << 20
 
 
 def between(fleet: Any, low: Any, high: Any) -> NDArray[np.int64]:
-    """The numbers of the learners with low <= key < high."""
+    """Return the numbers of the learners with low <= key < high."""
     for name, edge in (("low", low), ("high", high)):
         if edge is not None and len(fleet) and isinstance(one_key(edge), list) != bool(fleet._text):
-            kind = "text" if fleet._text else "a whole number"
-            raise ValueError(f"{name} must be {kind}, as the keys of this fleet are; got {validation.brief(edge)}")
+            kind = "a string" if fleet._text else "an integer"
+            raise ValueError(f"{name} must be {kind}, like the keys of this fleet; got {validation.brief(edge)}")
     if fleet._text:
         return np.array(
             [k for key, k in fleet._number.items() if (low is None or key >= low) and (high is None or key < high)],
@@ -122,29 +122,29 @@ def between(fleet: Any, low: Any, high: Any) -> NDArray[np.int64]:
 
 
 def split(fleet: Any, apart: Any, numbers: NDArray[np.int64]) -> Any:
-    """Those learners, into a fleet that is not begun."""
+    """Move learners by their numbers into an empty fleet."""
     apart._begin(fleet.learner, fleet.prior, fleet._diagnosed)
     apart.seed, apart.resumed, apart._ids = fleet.seed, fleet.resumed, list(fleet._ids)
-    apart._spawn(fleet._spawning)  # new keys of two parts draw from streams that differ, because keys do
+    apart._spawn(fleet._spawning)  # New keys of both fleets draw from different streams, because the keys differ.
     apart._named(identity.named(None), "")
     _move(fleet, apart, numbers)
     return apart
 
 
 def join(fleet: Any, other: Any) -> None:
-    """All learners of another fleet, into this one."""
+    """Move all learners of another fleet into this fleet."""
     if other is fleet or not isinstance(other, type(fleet)):
-        raise ValueError(f"a fleet must be joined with another fleet; got {other!r}")
+        raise ValueError(f"other must be a different Fleet; got {other!r}")
     if saving.describe(other.learner) != saving.describe(fleet.learner) or not np.array_equal(other.prior, fleet.prior):
         raise ValueError(
-            f"fleets that join must be of one learner and one prior, {fleet.learner!r}; got {other.learner!r}"
+            f"fleets to join must have the same learner and prior, {fleet.learner!r}; got {other.learner!r}"
         )
     if len(fleet) and len(other) and fleet._text != other._text:
-        raise ValueError("fleets that join must have keys of one kind; got whole numbers and text")
+        raise ValueError("fleets to join must have keys of the same kind; got integers and strings")
     twice = np.flatnonzero(fleet.number(other.keys) >= 0) if len(fleet) and len(other) else _NONE
     if len(twice):
         key = other._key_of(int(other._numbers()[twice[0]]))
-        raise ValueError(f"fleets that join must have no key in both; got {validation.brief(key)}")
+        raise ValueError(f"fleets to join must have no common key; got {validation.brief(key)} in both")
     fleet._ids += [name for name in other._ids if name not in fleet._ids]
     fleet._named(fleet.name, fleet.incarnation)
     _move(other, fleet, other._numbers())
@@ -167,18 +167,18 @@ def _move(fleet: Any, to: Any, numbers: NDArray[np.int64]) -> None:
 
 
 def written(fleet: Any) -> bytes:
-    """All of a fleet."""
+    """Return the file of a fleet as bytes."""
     return b"".join(gathered(fleet)())
 
 
 def gathered(fleet: Any) -> Callable[[], list[bytes]]:
-    """All of a fleet as it is now, copied; its bytes are made when they are asked for, while it may go on playing."""
+    """Copy a fleet and return a function that returns the file of this copy; the fleet can play on meanwhile."""
     snapshot = fleet._snapshot_of_all()
     ids, origin, plan = list(fleet._ids), fleet._origin, fleet._columns()
-    # Numbers are given once and grow, so names are in the order of their numbers.
+    # Numbers of learners increase, so names are in the order of the numbers.
     header = {
         "learner": saving.describe(fleet.learner),
-        **{name: told for name, told in fleet._who().items() if name in _FIELDS},
+        **{name: value for name, value in fleet._who().items() if name in _FIELDS},
         "spawning": list(fleet._spawning),
         "prior": saving.to_hex(fleet.prior),
         "text": fleet._text,
@@ -192,25 +192,25 @@ def gathered(fleet: Any) -> Callable[[], list[bytes]]:
 
     def made() -> list[bytes]:
         while snapshot.expose(_PAGES):
-            time.sleep(0.001)  # not 0: whoever waits for the interpreter could be passed by again and again
-        # Of its ids, those that open decisions were drawn under, and its own.
+            time.sleep(0.001)  # With 0, threads that wait for the interpreter lock can starve.
+        # Keep only the ids of open decisions and the id of the fleet.
         used = np.unique(np.append(snapshot.origins(), np.uint64(origin)))
-        told = {**header, "open": snapshot.open, "ids": [ids[k] for k in used.tolist()]}
+        head = {**header, "open": snapshot.open, "ids": [ids[k] for k in used.tolist()]}
         body, text = snapshot.body(used), _names(names)
-        told["sha256"] = _sha256(_spliced(told, text), body)
-        return [FORMAT + _spliced(told, text) + b"\n", body]
+        head["sha256"] = _sha256(_spliced(head, text), body)
+        return [FORMAT + _spliced(head, text) + b"\n", body]
 
     return made
 
 
 def _names(names: list[str]) -> bytes:
-    """A list as JSON, some of it at a time: a million names at once would hold up every other thread."""
+    """Return a list as JSON, written in parts, because encoding a million names together would block other threads."""
     some = (json.dumps(names[k : k + _SOME])[1:-1] for k in range(0, len(names), _SOME))
     return b"[" + ", ".join(some).encode() + b"]"
 
 
 def _spliced(header: dict[str, Any], names: bytes) -> bytes:
-    """A header as JSON, with these names."""
+    """Return a header as JSON, with these names."""
     before, here, after = json.dumps(header, sort_keys=True).rpartition('"names": []')
     return before.encode() + here[:-2].encode() + names + after.encode()
 
@@ -227,7 +227,7 @@ def _sha256(head: bytes, body: bytes) -> str:
 
 
 def loaded(fleet: Any, data: bytes, resume: str | None, where: str) -> Any:
-    """A fleet of `written`, every value checked, into one that is not begun."""
+    """Read a file of `written` into an empty fleet, with validation of every value."""
     if resume not in (None, "exact"):
         raise ValueError(f'resume must be "exact" or None; got {resume!r}')
     try:
@@ -243,13 +243,13 @@ def loaded(fleet: Any, data: bytes, resume: str | None, where: str) -> Any:
 
 def _parts(data: bytes) -> tuple[dict[str, Any], bytes]:
     if not data.startswith(FORMAT):
-        raise ValueError(f"it must begin with {FORMAT.decode().strip()}; got {validation.brief(data[:20])}")
+        raise ValueError(f"corrupt file: expected {FORMAT.decode().strip()} first; found {validation.brief(data[:20])}")
     line, _, body = data[len(FORMAT) :].partition(b"\n")
     header = saving.plain_json(line.decode())
     if not isinstance(header, dict) or header.keys() != _FIELDS:
-        raise ValueError(f"its head must have the fields {', '.join(sorted(_FIELDS))}; it has not")
+        raise ValueError(f"corrupt file: expected a header with the fields {', '.join(sorted(_FIELDS))}")
     if _digest(header, body) != header["sha256"]:
-        raise ValueError("it was edited or damaged: its content does not match its checksum")
+        raise ValueError("corrupt or edited file: the content does not match the checksum")
     return header, body
 
 
@@ -262,34 +262,35 @@ def _read(fleet: Any, header: dict[str, Any], body: bytes, exact: bool) -> None:
         fields.whole(header["learners"], "number of learners"),
         fields.whole(header["open"], "number of open decisions"),
     )
-    # A small file of a large learner is refused before anything is made for it.
+    # Check the size before memory is allocated for a learner with many arms.
     if m and len(body) < 8 * n * m:
-        raise ValueError(f"its learners must have a number for each of {n} arms; they have not")
+        raise ValueError(f"corrupt file: expected at least {n} numbers per learner; found {len(body) // 8} in total")
     if not m and n > _MOST_ARMS:
-        raise ValueError(f"a file of no learners must be of at most {_MOST_ARMS} arms; got {n}")
+        raise ValueError(f"corrupt file: expected at most {_MOST_ARMS} arms without learners; found {n}")
     prior = fields.numbers(digits, n, "prior", 0.0) if digits else np.empty(0)
     fleet._begin(learner, prior, ["diagnosed", "u", 0] in fields.items(header["columns"], "columns"))
     fleet.seed = seed
     fleet._ids = [fields.text(one, "id") for one in fields.items(header["ids"], "ids")]
     fleet._named(name, incarnation)
     if len(set(fleet._ids)) != len(fleet._ids) or len(fleet._ids) != len(header["ids"]):
-        raise ValueError("its ids must be those that it drew under, once each, its own among them; they are not")
+        raise ValueError("corrupt file: expected distinct ids of the fleet, its current id included")
     spawning = fields.items(header["spawning"], "spawning", 5)
     fleet._spawn([fields.whole(word, "spawning", 0, (1 << 32) - 1) for word in spawning])
     plan = fleet._columns()
     if header["columns"] != [list(column) for column in plan[0] + plan[1]]:
-        raise ValueError(f"its columns must be those of its learner; got {validation.brief(header['columns'])}")
+        found = validation.brief(header["columns"])
+        raise ValueError(f"corrupt file: expected the columns of the learner; found {found}")
     columns = _columns(plan, m, k, body)
     numbers, keys = columns.pop("number"), columns.pop("key").view(np.int64)
     born = fields.whole(header["born"], "learners born", 0, 1 << 31)
     text, names = header["text"], fields.items(header["names"], "names", m if header["text"] is True else 0)
     if text not in (None, True, False) or (m and text is None):
-        raise ValueError(f"its text must say whether keys are text; got {validation.brief(text)}")
+        raise ValueError(f"corrupt file: expected true, false or null for text; found {validation.brief(text)}")
     kept = numbers.astype(np.int64) if exact else _NONE
     if exact and m and (int(numbers.max()) >= born or born > _SPARSEST * (m + 64)):
         raise ValueError(
-            f"its learners must have numbers below {born}, and be one in {_SPARSEST} of those born "
-            "(load it without resume, which numbers them anew)"
+            f"corrupt file: expected learner numbers below {born}, at most {_SPARSEST} per learner "
+            "(load it without resume to assign new numbers)"
         )
     given = fleet._put(columns, keys, text is False, kept)
     fleet._text = text
@@ -298,14 +299,14 @@ def _read(fleet: Any, header: dict[str, Any], body: bytes, exact: bool) -> None:
     for number, one in zip(given.tolist(), names, strict=False):
         (key,) = one_key(fields.text(one, "key"))
         if key in fleet._number:
-            raise ValueError(f"its keys must be there once; got {validation.brief(key)} again")
+            raise ValueError(f"corrupt file: expected distinct keys; found {validation.brief(key)} twice")
         fleet._number[key], fleet._name[number] = number, key
 
 
 def _columns(plan: Any, m: int, k: int, body: bytes) -> dict[str, Any]:
     sizes = [m * width for _, _, width in plan[0]] + [k * width for _, _, width in plan[1]]
     if len(body) != 8 * sum(sizes):
-        raise ValueError(f"its columns must have {sum(sizes)} numbers; got {len(body) / 8:g}")
+        raise ValueError(f"corrupt file: expected {sum(sizes)} numbers in the columns; found {len(body) / 8:g}")
     found, at = {}, 0
     for (name, kind, _), size in zip(plan[0] + plan[1], sizes, strict=True):
         found[name] = np.frombuffer(body, f"<{kind}8", size, at).astype(f"{kind}8")

@@ -58,7 +58,7 @@ def register(cls: C) -> C:
     if not dataclasses.is_dataclass(cls):
         raise ValueError(f"cls must be a frozen dataclass; got {cls!r}")
     if _public(cls.__name__) not in (None, cls):
-        raise ValueError(f"cls must not have the name of a class of this package; got {cls.__name__}")
+        raise ValueError(f"cls must not have the name of a built-in class of hannan; got {cls.__name__}")
     _registered[cls.__name__] = cls
     return cls
 
@@ -67,40 +67,40 @@ def describe(thing: Any) -> Any:
     """Return a frozen dataclass as data for JSON: {"class": name, field: value, ...}."""
     if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
         name = type(thing).__name__
-        # Restored by name, it would silently become the class of the package.
+        # The name would be read back as the built-in class.
         if _public(name) not in (None, type(thing)):
-            raise ValueError(f"a user-defined class must not have the name of a class of this package; got {name}")
+            raise ValueError(f"a user-defined class must not have the name of a built-in class of hannan; got {name}")
         fields = {field.name: describe(getattr(thing, field.name)) for field in dataclasses.fields(thing)}
-        # A class may state more than its constructor takes; it then has `_from_stored`, which reads it back.
+        # A class with stored values that its constructor does not accept has `_from_stored`, which reads them.
         pinned = thing._pinned() if hasattr(thing, "_pinned") else {}
         return {"class": type(thing).__name__, **fields, **pinned}
     if isinstance(thing, (tuple, list)):
         return [describe(item) for item in thing]
     if thing is None or isinstance(thing, (bool, int, str)) or (isinstance(thing, float) and math.isfinite(thing)):
         return thing
-    raise ValueError(f"a description must be made of numbers, text, tuples and dataclasses; got {thing!r}")
+    raise ValueError(f"a description must consist of numbers, strings, tuples and dataclasses; got {thing!r}")
 
 
 def build(data: Any, depth: int = 0) -> Any:
-    """Return the object that `describe` converted."""
+    """Return the object of the data that `describe` returned."""
     if depth > DEEPEST:
-        raise ValueError(f"a description must be at most {DEEPEST} deep; got a deeper one")
+        raise ValueError(f"corrupt description: nesting must be at most {DEEPEST} levels deep")
     if isinstance(data, float) and not math.isfinite(data):
-        raise ValueError(f"a description must have finite numbers; got {data!r}")
-    # Integers beyond the floats would fail anywhere, in arithmetic that expects numbers of ordinary size.
+        raise ValueError(f"corrupt description: numbers must be finite; found {data!r}")
+    # Larger integers overflow when they are converted to floats.
     if isinstance(data, int) and data.bit_length() > 1000:
-        raise ValueError(f"a description must have whole numbers of at most 1000 bits; got one of {data.bit_length()}")
+        raise ValueError(f"corrupt description: integers must have at most 1000 bits; found {data.bit_length()} bits")
     if isinstance(data, dict):
         fields = {key: build(value, depth + 1) for key, value in data.items() if key != "class"}
         cls = _class(data.get("class"))
         known = {field.name for field in dataclasses.fields(cls)}.union(getattr(cls, "_stored_keys", ()))
         stored = getattr(cls, "_from_stored", None)
         if not fields.keys() <= known:
-            raise ValueError(f"{cls.__name__} must have fields of {sorted(known)}; got {sorted(fields)}")
+            raise ValueError(f"fields of {cls.__name__} must be in {sorted(known)}; got {sorted(fields)}")
         try:
             return cls(**fields) if stored is None else stored(fields)
         except (TypeError, AttributeError, IndexError, KeyError, ArithmeticError, RecursionError) as error:
-            raise ValueError(f"{cls.__name__} must be given its fields: {error}") from None
+            raise ValueError(f"invalid fields of {cls.__name__}: {error}") from None
     if isinstance(data, list):
         return tuple(build(item, depth + 1) for item in data)
     return data
@@ -116,7 +116,7 @@ def from_json(text: str) -> Any:
     try:
         data = plain_json(text)
     except _NotPlain as error:
-        raise ValueError(f"a description must be JSON text: {error}") from None
+        raise ValueError(f"a description must be valid JSON: {error}") from None
     return build(data)
 
 
@@ -162,7 +162,7 @@ def write(path: str | os.PathLike[str], content: dict[str, Any]) -> None:
     """Write a JSON file with format and checksum, atomically."""
     body = json.dumps(content, sort_keys=True, separators=(",", ":"))
     text = json.dumps({"format": FORMAT, "sha256": digest(body), "content": body})
-    # The file has the random state, so that only its owner may read it.
+    # The file contains the random state, so only its owner may read it.
     files.write_whole(path, lambda file: file.write(f"{text}\n".encode()), private=True)
 
 
@@ -171,39 +171,39 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         outer = plain_json(files.read_ordinary(path, "a saved player").decode())
     except UnicodeDecodeError:
-        raise ValueError(f"{path} must be a saved player; it is not text") from None
+        raise ValueError(f"{path} is not a saved player (not UTF-8 text)") from None
     except _NotPlain as error:
-        raise ValueError(f"{path} must be a saved player; it is torn or not one ({error})") from None
+        raise ValueError(f"{path} is not a saved player, or is incomplete ({error})") from None
     if not (isinstance(outer, dict) and {"format", "sha256", "content"} == outer.keys()):
-        raise ValueError(f"{path} must be a saved player; it has no format, checksum and content")
+        raise ValueError(f"{path} is not a saved player (fields format, sha256 and content are missing)")
     if outer["format"] == "hannan/1":
         raise ValueError(
-            f"{path} must have format {FORMAT}; got 'hannan/1', of version 0.1.0: "
-            "load it there, settle its open moves, and start anew here"
+            f"{path} has format 'hannan/1' of version 0.1.0; this version reads {FORMAT}. "
+            "Load the file with version 0.1.0, settle its pending moves, and start a new player here"
         )
     if outer["format"] != FORMAT:
-        raise ValueError(f"{path} must have format {FORMAT}; got {outer['format']!r}")
+        raise ValueError(f"{path} has format {outer['format']!r}; this version reads {FORMAT}")
     body = outer["content"]
     if not isinstance(body, str) or digest(body) != outer["sha256"]:
-        raise ValueError(f"{path} was edited or damaged: its content does not match its checksum")
+        raise ValueError(f"{path} is corrupt or was edited: its content does not match its checksum")
     try:
         content = plain_json(body)
     except _NotPlain as error:
-        raise ValueError(f"{path} must be a saved player; its content is no plain JSON ({error})") from None
+        raise ValueError(f"{path} is not a saved player (its content is not valid JSON: {error})") from None
     if not isinstance(content, dict):
-        raise ValueError(f"{path} must be a saved player; its content is no JSON object")
+        raise ValueError(f"{path} is not a saved player (its content is not a JSON object)")
     return content
 
 
 class _NotPlain(ValueError):
-    """Text that is not JSON as the package writes it."""
+    """Raised for text that is not JSON in the form that the package writes."""
 
 
 def plain_json(text: Any) -> Any:
-    """JSON without NaN, infinities and depth: what the package writes, and nothing that exhausts a reader."""
+    """Return the data of a JSON text; raise an error for NaN, infinities and deep nesting."""
 
     def refused(word: str) -> Any:
-        raise _NotPlain(f"{word} is no JSON number")
+        raise _NotPlain(f"{word} is not a JSON number")
 
     try:
         return json.loads(text, parse_constant=refused)
@@ -212,22 +212,22 @@ def plain_json(text: Any) -> Any:
     except RecursionError:
         raise _NotPlain("nested too deeply") from None
     except (TypeError, ValueError) as error:
-        raise _NotPlain(f"no valid JSON: {error}") from None
+        raise _NotPlain(f"invalid JSON: {error}") from None
 
 
 def to_hex(array: NDArray[Any]) -> str:
-    """The bits of 8-byte numbers, little-endian: words of a random stream may be NaN patterns."""
+    """Return the bits of 8-byte numbers as hexadecimal digits, little-endian, for numbers that may be NaN patterns."""
     return array.astype(array.dtype.newbyteorder("<")).tobytes().hex()
 
 
 def from_hex(text: str, kind: str = "f") -> Any:
-    """The numbers of `to_hex`; kind is "f" for floats and "i" for integers."""
+    """Return the numbers of `to_hex`; `kind` is "f" for floats and "i" for integers."""
     return np.frombuffer(bytes.fromhex(text), dtype=f"<{kind}8").astype(f"{kind}8")
 
 
 def digest(body: str) -> str:
-    """The checksum of a file's content."""
-    import hashlib  # not for a game that saves nothing
+    """Return the checksum of the content of a file."""
+    import hashlib  # Imported here, because games that save nothing do not need it.
 
     return hashlib.sha256(f"{FORMAT}\n{body}".encode()).hexdigest()
 
@@ -299,10 +299,10 @@ def once(function: Callable[[Any], T]) -> Callable[[Any], T]:
     >>> @frozen
     ... class Square:
     ...     side: float
-    >>> said = once(lambda square: print("asked") or square.side**2)
+    >>> area = once(lambda square: print("computed") or square.side**2)
     >>> square = Square(3.0)
-    >>> said(square), said(square)
-    asked
+    >>> area(square), area(square)
+    computed
     (9.0, 9.0)
 
     >>> length, numbers = once(len), [1.0]
@@ -311,7 +311,7 @@ def once(function: Callable[[Any], T]) -> Callable[[Any], T]:
     """
     kept: dict[int, tuple[ref[Any], T]] = {}
 
-    def said(given: Any) -> T:
+    def cached(given: Any) -> T:
         key = id(given)
         found = kept.get(key)
         if found is not None:
@@ -321,4 +321,4 @@ def once(function: Callable[[Any], T]) -> Callable[[Any], T]:
             kept[key] = ref(given, lambda _: kept.pop(key, None)), value
         return value
 
-    return said
+    return cached
