@@ -123,11 +123,11 @@ def test_shell_completion() -> None:
         (("play", "--n", "3", "--learner", "oracle"), "learner must be one of"),
         (("play", "--n", "3", "--adversary", "kind"), "--adversary must be one of"),
         (("play", "--n", "3", "--tuning", "fixed"), "--scale is required"),
-        (("play", "--n", "3", "--learner", "expert-bandit"), "needs --actions"),
+        (("play", "--n", "3", "--learner", "expert-bandit"), "actions (--actions) is required"),
         (("bound", "--n", "3", "--smoothing", "pareto:x"), "a parameter must be a number"),
         (("bound", "--n", "3", "--smoothing", "magic"), "smoothing must be one of"),
         (("bound", "--n", "3", "--smoothing", "gaussian", "--rounds", "9"), "unbounded hazard"),
-        (("bound", "--n", "3"), "must be given"),
+        (("bound", "--n", "3"), "is required"),
         (("bound", "--n", "3", "--best-loss", "nan"), "--best-loss must be a finite number; got nan"),
         (("play", "--n", "3", "--best-loss", "inf"), "--best-loss must be a finite number; got inf"),
         (PRIVACY, "--epsilon and --scale is required; got neither"),
@@ -346,7 +346,9 @@ def test_column_of_dates_is_an_error_with_advice(capsys: pytest.CaptureFixture[s
     table.write_text("day,a,y\n2024-05-01,1,2\n")
     code, out, err = call(capsys, "combine", str(table), "--target", "y")
     assert (code != 0, out) == (True, "")
-    assert "column 'day': a cell must be a number or empty; got '2024-05-01'. Name a column of times with --time" in err
+    assert (
+        "column 'day': expected a number or an empty cell; got '2024-05-01'. Name a column of times with --time" in err
+    )
     assert re.search(r"column .day.*--skip", call(capsys, "route", str(table))[2])
 
 
@@ -355,4 +357,4 @@ def test_replay_rejects_a_log_that_is_too_short(capsys: pytest.CaptureFixture[st
     log.write_text("a,l,p\nx,0.5,0.5\ny,0.2,0.5\nx,0.1,0.5\ny,0.9,0.5\n")
     code, out, err = call(capsys, "replay", str(log), "--action", "a", "--loss", "l", "--propensity", "p")
     assert (code != 0, out) == (True, "")
-    assert "a log must have at least 30 rows for an estimate to rest on; got 4" in err
+    assert "an estimate needs a log of at least 30 rows; got 4" in err

@@ -217,20 +217,20 @@ def test_gains_have_regret_of_the_right_sign() -> None:
         ({"a": "bandit"}, {}, {}, "environments must not be empty"),
         ({"a": "bandid"}, {"e": CLICKS}, {}, "learner 'a': learner must be one of"),
         ({"a": 3}, {"e": CLICKS}, {}, "learner 'a' must be a learner"),
-        ({"a": int}, {"e": CLICKS}, {}, "a class must have act and observe; got int"),
-        ({"a": "bandit"}, {"e": "drifing"}, {}, "environment 'e': an adversary must be one of"),
-        ({"a": "bandit"}, {"e": {"adversary": "switching", "phase": 3}}, {}, "takes phases, gap; got 'phase'"),
+        ({"a": int}, {"e": CLICKS}, {}, "class.*act.*observe.*int"),
+        ({"a": "bandit"}, {"e": "drifing"}, {}, "environment 'e': .*'drifing'"),
+        ({"a": "bandit"}, {"e": {"adversary": "switching", "phase": 3}}, {}, "phases, gap.*'phase'"),
         ({"a": "bandit"}, {"e": {"adversary": "switching", "gap": 3}}, {"n": 3}, "environment 'e': gap must be in"),
         ({"a": "bandit"}, {"e": {"means": [0.2, 1.5]}}, {}, "environment 'e': means must be in"),
-        ({"a": "bandit"}, {"e": {"mean": [0.2]}}, {}, "must have means, an adversary, a file or losses; got mean"),
+        ({"a": "bandit"}, {"e": {"mean": [0.2]}}, {}, "means, adversary, file or losses.*mean"),
         ({"a": "bandit"}, {"e": "none.csv"}, {}, "no such file.*none.csv"),
-        ({"a": "bandit"}, {"e": CLICKS}, {"rounds": None}, "rounds must be given for environment 'e'"),
-        ({"a": "bandit"}, {"e": "drifting"}, {}, "n must be given for environment 'e'"),
-        ({"a": "bandit"}, {"d": "drifting", "e": CLICKS, "f": np.zeros((50, 2))}, {}, "of arms; got 2 and 3"),
+        ({"a": "bandit"}, {"e": CLICKS}, {"rounds": None}, "rounds is required: environment 'e'"),
+        ({"a": "bandit"}, {"e": "drifting"}, {}, "n is required for environment 'e'"),
+        ({"a": "bandit"}, {"d": "drifting", "e": CLICKS, "f": np.zeros((50, 2))}, {}, "environment 'd'.*2 and 3"),
         ({"a": hn.Bandit(4)}, {"e": CLICKS}, {}, "learner 'a' has 4 arms; environment 'e' has 3"),
         ({"a": "bandit"}, {"e": np.zeros((5, 2))}, {}, "environment 'e' has 5 rounds; got rounds = 50"),
         ({"a": "bandit"}, {"e": np.zeros((3, 50, 2))}, {}, "has losses for 3 runs; got runs = 2"),
-        ({"a": "exp4"}, {"e": CLICKS}, {}, "needs advice, which the environment has not"),
+        ({"a": "exp4"}, {"e": CLICKS}, {}, "'exp4' needs advice.*'e'"),
         ({"a": "bandit"}, {"e": CLICKS}, {"baseline": "b"}, "baseline must be one of a; got 'b'"),
         (["bandit", "bandit"], {"e": CLICKS}, {}, "got 'bandit' twice"),
         ({"a": "bandit"}, {"e": CLICKS}, {"runs": 0}, "runs must be an integer >= 1"),
@@ -262,7 +262,7 @@ def test_the_folder_and_the_texts(tmp_path) -> None:
     assert "<script>" not in result._repr_html_()
     assert "&lt;script&gt;</td>" in result._repr_html_()
     text = str(result)
-    assert "less a_b" in text
+    assert "minus a_b" in text
     assert "50% & more: 3 arms, 200 rounds, 4 runs" in text
 
 

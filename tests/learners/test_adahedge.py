@@ -165,7 +165,7 @@ def test_play_takes_gains_coins_and_blocks():
 
 
 def test_the_bound_before_play():
-    with pytest.raises(ValueError, match="give spread or loss_range"):
+    with pytest.raises(ValueError, match="pass loss_range= or spread="):
         AdaHedge(3).bound(100)
     first = AdaHedge(3, (0.0, 2.0)).bound(1000, best_loss=20.0).value
     assert first < AdaHedge(3, (0.0, 2.0)).bound(1000).value == AdaHedge(3).bound(1000, spread=2.0).value
@@ -174,9 +174,9 @@ def test_the_bound_before_play():
     assert shifted == pytest.approx(first)
     assert AdaHedge(3, (0.0, 2.0), gains=True).bound(1000, best_loss=1980.0).value == pytest.approx(first)
     assert AdaHedge(1).bound(10).value == 0.0
-    with pytest.raises(ValueError, match="possible in 10 rounds"):
+    with pytest.raises(ValueError, match="possible total of 10 rounds"):
         AdaHedge(3, (0.0, 2.0)).bound(10, best_loss=30.0)
-    with pytest.raises(ValueError, match="rounds must be given"):
+    with pytest.raises(ValueError, match="rounds is required"):
         AdaHedge(3).bound(spread=1.0)
 
 

@@ -242,7 +242,7 @@ def test_exp3_ix_is_bounded_with_high_probability():
     for other in (hn.Bandit(8), hn.Bandit(8, hn.Entropy(), hn.Horizon(T), hn.ImplicitExploration(0.5))):
         with pytest.raises(hn.Withheld, match="exp3_ix"):
             other.bound(T, delta=delta)
-    with pytest.raises(hn.Withheld, match="no bound past them"):
+    with pytest.raises(hn.Withheld, match="no bound is proved for"):
         hn.exp3_ix(n, rounds).bound(rounds + 1, delta=delta)
 
 

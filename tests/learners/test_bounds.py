@@ -85,11 +85,11 @@ def test_log_barrier_as_experts_pays_its_bias():
     confident = Experts(n, LogBarrier(), SelfConfident(rounds)).bound(best_loss=50)
     assert close(confident, 2 * c + 2 * math.sqrt(c**2 + c * (51 + bias)) + bias)
     assert close(Experts(n, LogBarrier(), Horizon(rounds)).bound(), math.sqrt(2 * a / 8 * rounds) + bias)
-    with pytest.raises(Withheld, match="no bound past"):
+    with pytest.raises(Withheld, match="no bound is proved for"):
         Experts(n, LogBarrier(), SelfConfident(rounds)).bound(rounds=rounds + 1)
     with pytest.raises(ValueError, match="depends on the number of rounds"):
         Experts(n, LogBarrier())
-    with pytest.raises(ValueError, match="must be tuned by"):
+    with pytest.raises(ValueError, match="tuning of"):
         Experts(n, LogBarrier(), Anytime())
 
 
@@ -97,7 +97,7 @@ def test_delay():
     eps, d = 0.1, 3
     expected = math.exp(eps * d) * eps / (1 - math.exp(-eps)) * (40 + C10 / eps) - 40
     assert close(Experts(10, Exponential(), Fixed(10.0)).bound(best_loss=40, delay=3), expected)
-    with pytest.raises(Withheld, match="no delay bound"):
+    with pytest.raises(Withheld, match="no bound for delayed feedback"):
         Experts(10).bound(best_loss=40, delay=1)
 
 
@@ -109,7 +109,7 @@ def test_prior():
         2 * c + 2 * math.sqrt(c * c + c * 5),
     )
     assert close(Experts(3, Gumbel(), Horizon(80), prior=prior).bound(), math.sqrt(80 * c / 2))
-    with pytest.raises(ValueError, match="Entropy or Gumbel"):
+    with pytest.raises(ValueError, match="prior requires smoothing"):
         Experts(3, Exponential(), prior=prior)
     with pytest.raises(ValueError, match="sum to 1"):
         Experts(3, Entropy(), prior=(0.5, 0.2, 0.2))
@@ -220,9 +220,9 @@ def test_a_log_concave_law_without_a_hazard_has_zero_order_bounds_as_an_expert(l
     for tuning in (BestLoss(5), SelfConfident()):
         with pytest.raises(ValueError, match=r"unbounded hazard.*Fixed, Horizon and Anytime"):
             Experts(3, law, tuning)
-    with pytest.raises(Withheld, match="no delay bound"):
+    with pytest.raises(Withheld, match="no bound for delayed feedback"):
         Experts(3, law, Fixed(1.0)).bound(rounds=100, delay=1)
-    with pytest.raises(ValueError, match="rounds must be given"):
+    with pytest.raises(ValueError, match="rounds is required"):
         Experts(3, law, Fixed(1.0)).bound(best_loss=3.0)
 
 
@@ -242,7 +242,7 @@ def test_refusals():
             ExpertBandit(3, 4, tuning=tuning)
     with pytest.raises(ValueError, match="BestLoss"):
         ExpertBandit(3, 4, tuning=Horizon(10), clip="tuned")
-    with pytest.raises(ValueError, match="must be tuned by"):
+    with pytest.raises(ValueError, match="tuning of"):
         Bandit(3, LogBarrier())
     for bad in (0, -1.0, math.nan, math.inf, "ten"):
         with pytest.raises(ValueError):
@@ -251,13 +251,13 @@ def test_refusals():
         ExpertBandit(4, 5, clip=0.26)
     with pytest.raises(ValueError, match="best_loss or rounds"):
         Experts(3).bound()
-    with pytest.raises(ValueError, match="rounds must be given"):
+    with pytest.raises(ValueError, match="rounds is required"):
         Bandit(3).bound()
-    with pytest.raises(Withheld, match="no bound past"):
+    with pytest.raises(Withheld, match="no bound is proved for"):
         Experts(3, tuning=Horizon(10)).bound(rounds=11)
-    with pytest.raises(Withheld, match="above"):
+    with pytest.raises(Withheld, match="best_loss="):
         Experts(3, tuning=BestLoss(10)).bound(best_loss=11)
-    with pytest.raises(ValueError, match="possible in 5 rounds"):
+    with pytest.raises(ValueError, match="possible total of 5 rounds"):
         Experts(3).bound(rounds=5, best_loss=6)
 
 
@@ -284,7 +284,7 @@ def test_units():
     assert shifted.bound().value == pytest.approx(2 * plain)
     gains = Experts(10, Exponential(), BestLoss(900, rounds=1000), gains=True)
     assert gains.bound().value == pytest.approx(plain)
-    with pytest.raises(ValueError, match="needs rounds as well"):
+    with pytest.raises(ValueError, match="rounds is required with"):
         Experts(10, gains=True).bound(best_loss=3)
     assert Experts(10, gains=True).bound(rounds=1000, best_loss=900).value == Experts(10).bound(best_loss=100).value
 

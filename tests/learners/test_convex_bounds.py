@@ -69,9 +69,9 @@ def test_linear_losses_of_any_sign_on_any_set():
     for noise, range_, m in ((GaussianNoise(), CHI(4) * width, 1.0), (GammaNoise(), 4 * width, 1 / CHI(4))):
         bound = Convex(simplex, 1.0, noise, Fixed(2.0), smooth=0).bound(rounds=T)
         assert bound.value == pytest.approx(2 * range_ + radius * m * T / (math.sqrt(2 * math.pi) * 2))
-    with pytest.raises(Withheld, match="loss_bound is not stated"):
+    with pytest.raises(Withheld, match="loss_bound"):
         Convex(simplex, 1.0, GammaNoise(), Fixed(2.0)).bound(rounds=T)
-    with pytest.raises(ValueError, match="rounds must be given"):
+    with pytest.raises(ValueError, match="rounds is required"):
         Convex(simplex, 1.0, GammaNoise(), Anytime(), smooth=0).bound()
 
 

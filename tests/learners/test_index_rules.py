@@ -162,7 +162,7 @@ def test_late_losses_are_taken_and_the_bound_is_withheld():
         move = player.act()
         player.observe(move, reward=float(move.arm == "b"))
     assert player.distribution().argmax() == 1
-    with pytest.raises(ValueError, match="KLUCB has no arms that sleep"):
+    with pytest.raises(ValueError, match="awake= is not supported by KLUCB"):
         player.act(awake=[True, True, False])
 
 

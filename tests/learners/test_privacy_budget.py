@@ -81,7 +81,7 @@ def test_gaussian_moves_compose_exactly():
         (lambda: learner().scale_for(1.0, rounds=0), "rounds must be"),
         (lambda: learner(GAUSSIAN).scale_for(1.0, 0.0, 5), "delta must be"),
         (lambda: curved(ridge=0.25).scale_for(0.5), "above what the ridge alone spends, whatever the scale, 0.77"),
-        (lambda: hn.Convex(hn.Ball(3), 2.0, tuning=hn.Fixed(1.0)).scale_for(1.0), "needs smooth"),
+        (lambda: hn.Convex(hn.Ball(3), 2.0, tuning=hn.Fixed(1.0)).scale_for(1.0), "smooth is required"),
         (lambda: learner().privacy_curve(10, epsilons=[]), "epsilons must have at least one number"),
     ],
 )
@@ -125,7 +125,7 @@ WITHOUT_PRIVACY = [row[0] for row in ROWS if isinstance(row[0], Learner) and not
 @pytest.mark.parametrize("one", WITHOUT_PRIVACY, ids=lambda x: repr(x)[:50])
 def test_learners_without_privacy_say_why_and_what_there_is(one):
     for asked in (one.privacy, lambda: one.scale_for(1.0)):
-        with pytest.raises(hn.Withheld, match=r"states no privacy: .* What there is: hn\.(Priv|Loc)"):
+        with pytest.raises(hn.Withheld, match=r"no privacy is proved for .* Alternative: hn\.(Priv|Loc)"):
             asked()
 
 
@@ -135,12 +135,12 @@ def test_what_there_is_is_there():
         hn.Experts(5).privacy()
     message = str(told.value).replace("...", "9")
     whole, sampled = (message.split(before)[1].split(after)[0] for before, after in
-                      (("What there is: ", " has one"), ("moves of Hedge: ", ". hn.audit")))  # fmt: skip
+                      (("Alternative: ", " has one"), ("moves of Hedge: ", ". hn.audit")))  # fmt: skip
     assert eval(whole, {"hn": hn}).privacy().epsilon == 1.0
     assert eval(sampled, {"hn": hn}).epsilon > 1.0
     with pytest.raises(hn.Withheld) as told:
         hn.Bandit(5).privacy()
-    call = str(told.value).split("What there is: ")[1].split(" randomizes")[0]
+    call = str(told.value).split("Alternative: ")[1].split(" randomizes")[0]
     assert eval(call, {"hn": hn, "learner": hn.Bandit(5)}).privacy().epsilon == 1.0
 
 

@@ -93,7 +93,7 @@ def test_bad_noise_is_refused():
     for bad, message in [
         (lambda: GaussianNoise(0.0), r"delta must be in \(0, 1\)"),
         (lambda: GaussianNoise(0.1, "exact"), "calibration must be one of 'analytic', 'kifer', 'paper'; got 'exact'"),
-        (lambda: GaussianNoise().sigma(1.0, 1.0), "sigma needs a delta"),
+        (lambda: GaussianNoise().sigma(1.0, 1.0), "delta is required for sigma"),
         (lambda: GaussianNoise(0.1).sigma(0.0, 1.0), "epsilon must be a finite number > 0"),
         (lambda: GaussianNoise(0.1).delta_of(-1.0, 1.0, 1.0), "epsilon must be in"),
         (lambda: GaussianNoise(0.1).delta_of(1.0, 1.0, 1.0, "cubic"), "shape must be one of"),

@@ -107,7 +107,7 @@ def test_the_distance_vouched_for_holds(kind, domain):
 def test_a_solver_that_cannot_converge_raises_and_moves_nothing():
     leader = Leader(Ball(3))
     leader.absorb(sequence("logistic", 50, 3))
-    with pytest.raises(NotConverged, match="the solver must converge"):
+    with pytest.raises(NotConverged, match="distance from the argmin"):
         leader.minimise(np.ones(3), 1e-3, 0.0)
 
 
@@ -153,6 +153,6 @@ def test_mixed_losses_add_up():
     for _ in range(200):
         y = domain.project(x + 0.01 * np.random.default_rng(_).standard_normal(3))
         assert objective(y) >= objective(x) - 1e-9
-    with pytest.raises(ValueError, match="one player takes one kind"):
+    with pytest.raises(ValueError, match=r"one kind of loss.*Huber.*logistic"):
         leader.absorb(sequence("huber", 2, 3))
     assert learner.admit(parts[2]) is parts[2]

@@ -99,9 +99,9 @@ def test_simplex_width_and_radius_in_closed_form():
         (lambda: Ball(0), "d must be an integer >= 1"),
         (lambda: Ball(2, -1.0), "radius must be a finite number > 0"),
         (lambda: Ball(2, 1.0, (0.0,)), "middle must be a vector of 2"),
-        (lambda: Box([1.0], [0.0]), "low must be at most high; got 1.0 > 0.0 at index 0"),
+        (lambda: Box([1.0], [0.0]), "low must be at most high.*1.0.*0.0.*index 0"),
         (lambda: Box([0.0, np.nan], [1.0, 1.0]), "low must be finite"),
-        (lambda: Simplex(2).project([1.0, 2.0, 3.0]), "x must have 2 coordinates, as the domain has; got 3"),
+        (lambda: Simplex(2).project([1.0, 2.0, 3.0]), "x must have 2 coordinates.*got 3"),
     ],
 )
 def test_bad_sets_are_refused_by_name(build, message):

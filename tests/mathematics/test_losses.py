@@ -83,15 +83,15 @@ def test_a_sequence_is_its_items():
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: Logistic(Z, np.full(30, 2)), "labels must be in {-1, 1} or in {0, 1}; got 2.0"),
-        (lambda: Logistic(Z, np.where(LABELS == 0, -1, LABELS) * (np.arange(30) > 0)), "labels must be in"),
+        (lambda: Logistic(Z, np.full(30, 2)), "labels y must be in {-1, 1} or in {0, 1}; got 2.0"),
+        (lambda: Logistic(Z, np.where(LABELS == 0, -1, LABELS) * (np.arange(30) > 0)), "labels y must be in"),
         (lambda: Logistic([1.0], np.nan), "y must be finite"),
-        (lambda: Squared(Z, TARGETS[:5]), r"y must have one number a row of z, shape \(30,\); got shape \(5,\)"),
+        (lambda: Squared(Z, TARGETS[:5]), r"y must have one number per row of z, shape \(30,\); got shape \(5,\)"),
         (lambda: Linear(np.zeros((2, 2, 2))), "z must be a vector, or a matrix"),
         (lambda: Linear([np.inf]), "z must be finite"),
         (lambda: Huber(Z, TARGETS, 0.0), "threshold must be a finite number > 0"),
         (lambda: Linear(Z).value([1.0]), "x must be a vector of 3 numbers"),
-        (lambda: Linear(Z).lipschitz(Ball(2)), "z must have the domain's 2 coordinates; got 3"),
+        (lambda: Linear(Z).lipschitz(Ball(2)), "z must have 2 coordinates.*got 3"),
     ],
 )
 def test_bad_losses_are_refused_by_name(build, message):

@@ -225,7 +225,7 @@ def test_a_law_whose_digits_are_lost_is_refused_soon() -> None:
             return super().cdf(z)
 
     L = [0.0, 0.5, 1.5]
-    with pytest.raises(ValueError, match=r"must sum up to 1 within 1e-08; got"):
+    with pytest.raises(ValueError, match=r"must sum to 1 within 1e-08; got"):
         hn.FTPL(Counted(), 1.0).gradient(L)
     assert len(calls) < 50_000
     near = hn.FTPL(Far(1e6), 1.0).gradient(L)
@@ -267,5 +267,5 @@ def test_a_law_that_contradicts_itself_is_never_played_silently(turn: int) -> No
         lambda: hn.play(hn.Bandit(3, law, hn.Fixed(1.0)), losses),
         lambda: law.expected_max(2),
     ):
-        with pytest.raises(ValueError, match=r"must be the derivative of its cdf.*must sum up to 1 within 1e-08; got"):
+        with pytest.raises(ValueError, match=r"must be the derivative of its cdf.*must sum to 1 within 1e-08; got"):
             told()

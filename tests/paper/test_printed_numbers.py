@@ -192,7 +192,7 @@ def test_play_and_route_pages_show_the_computed_numbers():
     losses = (np.random.default_rng(3).random((200, 3)) < [0.3, 0.5, 0.7]).astype(float)
     routed = hn.route(losses, ["exp3", "bandit"], runs=3)
     least = min(routed.routes, key=lambda one: one.regret)
-    assert tiles(route_page(routed))[f"least regret, {least.name}, sees one loss"] == number(least.regret)
+    assert tiles(route_page(routed))[f"smallest regret, {least.name}, sees one loss"] == number(least.regret)
     record = hn.play(hn.Bandit(3), losses, runs=3)
     page = _page(record, "switching")
     assert tiles(page)["regret after 200 rounds"] == figure(record.mean_regret[-1])

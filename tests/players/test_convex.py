@@ -118,7 +118,7 @@ def test_gaussian_bounds():
         delta = GaussianNoise().delta_of(eps, beta, sigma)
         at = eps / (1 - math.exp(-eps)) * (50.0 + r * sigma * chi) - 50.0 + delta * 10.0 * T
         assert bound.value <= at * (1 + 1e-9)
-    with pytest.raises(ValueError, match=r"delta = 1/\(B T\) must be below 1"):
+    with pytest.raises(ValueError, match=r"loss_bound \* rounds must be > 1"):
         Convex(Ball(d, r), beta, GaussianNoise(), Horizon(1), 0.5)
 
 
@@ -133,7 +133,7 @@ def test_the_width_of_the_set_counts_not_its_radius():
 def test_curved_losses_pay_for_ridge_and_solver():
     learner = Convex(Ball(3, 2.0), 1.0, loss_bound=3.0, smooth=0.25)
     exact = Convex(Ball(3, 2.0), 1.0, loss_bound=3.0)
-    with pytest.raises(ValueError, match="rounds must be given: each curved loss adds to the ridge"):
+    with pytest.raises(ValueError, match="rounds is required: each curved loss adds to the ridge"):
         learner.bound(best_loss=5.0)
     dearer = learner.bound(rounds=100, best_loss=5.0)
     # (ridge/2) r^2, the ridge 1e-6 (lipschitz a loss + E||b||)/r at the last scale, and 1e-7 r a round from the argmin.
@@ -178,7 +178,7 @@ def test_regret_is_below_its_bound(name, losses, domain, tuning):
     runs = 3000 if isinstance(losses, Linear) and losses.d < 10 else 20
     record = play(bounded(losses, domain, **options), losses, runs=runs, seed=5)
     if record.bound is None:
-        assert "holds up to its best loss" in record.bound_withheld
+        assert "best_loss=" in record.bound_withheld
         return
     assert record.best_loss >= -1e-9
     if isinstance(losses, Linear) and losses.d == 1 and tuning == "Horizon":
@@ -219,7 +219,7 @@ def test_one_draw_reused_has_the_same_expected_regret():
     once = play(bounded(losses, offset(3), tuning=Fixed(3.0), fresh=False), losses, runs=2000, seed=1).regret[:, -1]
     error = math.sqrt((fresh.var() + once.var()) / 2000)
     assert abs(fresh.mean() - once.mean()) < 6 * error
-    with pytest.raises(ValueError, match="SelfConfident must have fresh noise"):
+    with pytest.raises(ValueError, match="SelfConfident requires fresh=True"):
         bounded(losses, offset(3), fresh=False)
 
 
@@ -237,7 +237,7 @@ def test_comparators_keep_their_bounds():
             record = play(learner, losses, runs=2, keep="all")
             assert 0.0 <= record.mean_regret[-1] <= record.bound.value
             assert all(domain.contains(x) for x in record.actions[0][::50])
-    with pytest.raises(ValueError, match="plays on a Simplex"):
+    with pytest.raises(ValueError, match="domain must be a Simplex"):
         ExponentiatedGradient(Ball(2), 1.0)
     with pytest.raises(ValueError, match="gradients of the losses must be at most lipschitz"):
         play(OnlineGradientDescent(Ball(6), 0.1), random_linear(10, 6))
@@ -307,7 +307,7 @@ def test_a_users_own_phi_plays_and_is_certified():
         player.observe(move, loss)
     with pytest.raises(ValueError, match="user-defined losses cannot be saved"):
         player.save("nowhere.json")
-    with pytest.raises(ValueError, match="one player takes one kind"):
+    with pytest.raises(ValueError, match="accepts one kind of loss"):
         player.observe(player.act(), twin[0])
 
 
@@ -389,8 +389,8 @@ def test_a_file_keeps_lateness(tmp_path):
         (Linear([[0.1, 0.0], [0.0, 2.0]]), "at index 1"),
         (Linear([-0.5, 0.0]), "losses must be non-negative on the domain"),
         (Logistic([0.6, 0.8], 1), "losses must be at most loss_bound = 1.6"),
-        (Linear([0.1, 0.1, 0.1]), "z must have the domain's 2 coordinates; got 3"),
-        ([0.1, 0.2], "a loss must be Linear"),
+        (Linear([0.1, 0.1, 0.1]), "z must have 2 coordinates.*got 3"),
+        ([0.1, 0.2], "loss must be Linear"),
     ],
 )
 def test_losses_that_are_not_what_was_stated_are_refused(loss, message):
@@ -420,15 +420,15 @@ def test_rounding_is_let_through():
     [
         (lambda: Convex("ball", 1.0), "domain must be"),
         (lambda: Convex(Ball(2), 0.0), "lipschitz must be a finite number > 0"),
-        (lambda: Convex(Ball(2), 1.0), "loss_bound, the largest loss on the domain, must be given for SelfConfident"),
+        (lambda: Convex(Ball(2), 1.0), "loss_bound .* is required with SelfConfident"),
         (lambda: Convex(Ball(2), 1.0, "gamma"), "noise must be"),
         (lambda: Convex(Ball(2), 1.0, tuning="best"), "tuning must be"),
         (lambda: Convex(Ball(2), 1.0, loss_bound=-1.0), "loss_bound must be"),
         (lambda: Convex(Ball(2), 1.0, loss_bound=1.0, guarantee="both"), "guarantee must be"),
-        (lambda: Convex(Ball(2), 1.0, GaussianNoise(), SelfConfident(), 1.0), "Gaussian noise must be tuned by"),
-        (lambda: Convex(Ball(2), 1.0, GaussianNoise(), BestLoss(3.0), 1.0), "Gaussian noise needs rounds"),
-        (lambda: Convex(Ball(2), 1.0, GammaNoise("paper"), loss_bound=1.0), "must have a constant scale"),
-        (lambda: Convex(Ball(2), 1.0, tuning=Fixed(1.0), guarantee="privacy"), "needs smooth"),
+        (lambda: Convex(Ball(2), 1.0, GaussianNoise(), SelfConfident(), 1.0), "tuning must be .* for Gaussian noise"),
+        (lambda: Convex(Ball(2), 1.0, GaussianNoise(), BestLoss(3.0), 1.0), "rounds is required for Gaussian noise"),
+        (lambda: Convex(Ball(2), 1.0, GammaNoise("paper"), loss_bound=1.0), "constant scale"),
+        (lambda: Convex(Ball(2), 1.0, tuning=Fixed(1.0), guarantee="privacy"), "smooth is required"),
     ],
 )
 def test_bad_learners_are_refused(build, message):
@@ -439,19 +439,19 @@ def test_bad_learners_are_refused(build, message):
 def test_bounds_are_withheld_with_the_reason():
     ball = Ball(2)
     cases = [
-        (Convex(ball, 1.0, tuning=Fixed(1.0)), {"best_loss": 1.0}, "loss_bound is not stated"),
-        (Convex(ball, 1.0, tuning=Horizon(10), loss_bound=1.0), {"rounds": 11}, "no bound past them"),
-        (Convex(ball, 1.0, tuning=BestLoss(5.0), loss_bound=1.0), {"best_loss": 6.0}, "holds up to its best loss"),
+        (Convex(ball, 1.0, tuning=Fixed(1.0)), {"best_loss": 1.0}, "without loss_bound"),
+        (Convex(ball, 1.0, tuning=Horizon(10), loss_bound=1.0), {"rounds": 11}, "no bound is proved for"),
+        (Convex(ball, 1.0, tuning=BestLoss(5.0), loss_bound=1.0), {"best_loss": 6.0}, "best_loss="),
         (
             Convex(ball, 1.0, GaussianNoise(1e-3, "paper"), Fixed(3.0), 1.0, smooth=0),
             {"rounds": 5},
-            "the printed covariance carries no claim",
+            "no bound is proved for calibration='paper'",
         ),
     ]
     for learner, given, message in cases:
         with pytest.raises(Withheld, match=message):
             learner.bound(**given)
-    with pytest.raises(ValueError, match="best_loss or rounds must be given"):
+    with pytest.raises(ValueError, match="best_loss or rounds is required"):
         Convex(ball, 1.0, loss_bound=1.0).bound()
     point = Convex(Simplex(1), 1.0, loss_bound=1.0)
     assert point.bound(rounds=10).value == 0.0

@@ -136,11 +136,11 @@ def test_conditions_on_the_best_loss() -> None:
 
 
 def test_observed_removes_the_condition_and_nothing_else() -> None:
-    bound = hn.Bound(1.0, {"x": 1.0}, "s", sense="arm", condition="on your word")
+    bound = hn.Bound(1.0, {"x": 1.0}, "s", sense="arm", condition="assumed, not verified")
     for gains in (False, True):
         supposed = bound.supposing(12.5, gains)
         assert supposed.at_most == 12.5
-        assert supposed.condition.endswith("; on your word")
+        assert supposed.condition.endswith("; assumed, not verified")
         assert supposed.observed() == bound
     assert bound.observed() is bound
 

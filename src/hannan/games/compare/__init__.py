@@ -302,7 +302,7 @@ def fits(player: Entrant, place: Environment, n: int, rounds: int) -> None:
     if isinstance(own, int) and own != n and place.n is not None and place.answers is None:
         raise ValueError(f"learner {player.name!r} has {own} arms; environment {place.name!r} has {n}")
     if hasattr(learner, "experts") and place.advice is None and place.answers is None:
-        raise ValueError(f"learner {player.name!r} takes advice, which environment {place.name!r} has not")
+        raise ValueError(f"learner {player.name!r} takes advice; environment {place.name!r} has no advice")
 
 
 def _sizes(
@@ -310,18 +310,21 @@ def _sizes(
 ) -> tuple[int, int]:
     length = rounds if rounds is not None else place.rounds
     if length is None:
-        raise ValueError(f"rounds must be given for environment {place.name!r}, which has losses for any number")
+        raise ValueError(f"rounds is required: environment {place.name!r} has losses for any number of rounds")
     columns = place.n if place.n is not None else n if n is not None else common_arms(place, who, where)
     return columns, length
 
 
 def common_arms(place: Environment, who: Iterable[Entrant], where: Iterable[Environment]) -> int:
     """Return the number of arms of an environment of any size: that of the learners, or of the other environments."""
-    said = {player.n for player in who if player.n is not None} or {other.n for other in where if other.n is not None}
-    if len(said) != 1:
-        told = " and ".join(map(str, sorted(said))) or "none"
-        raise ValueError(f"n must be given for environment {place.name!r}, which has any number of arms; got {told}")
-    return said.pop()
+    found = {player.n for player in who if player.n is not None} or {other.n for other in where if other.n is not None}
+    if len(found) != 1:
+        numbers = " and ".join(map(str, sorted(found))) or "no number of arms"
+        raise ValueError(
+            f"n is required for environment {place.name!r}, which can have any number of arms; learners and "
+            f"environments have {numbers}"
+        )
+    return found.pop()
 
 
 def _named(given: Any, what: str) -> list[tuple[str, Any]]:
@@ -329,7 +332,7 @@ def _named(given: Any, what: str) -> list[tuple[str, Any]]:
     if isinstance(given, Mapping):
         pairs = list(given.items())
     elif isinstance(given, str) or not isinstance(given, Iterable):
-        raise ValueError(f"{what} must be a mapping of names, or a list; got {given!r}")
+        raise ValueError(f"{what} must be a dict from names to {what}, or a list; got {given!r}")
     else:
         pairs = _numbered([(_name(thing, what), thing) for thing in given])
     if not pairs:
@@ -337,9 +340,9 @@ def _named(given: Any, what: str) -> list[tuple[str, Any]]:
     names = [name for name, _ in pairs]
     for name in names:
         if not isinstance(name, str) or not name.strip():
-            raise ValueError(f"{what} must have names that are text; got {name!r}")
+            raise ValueError(f"names of {what} must be non-empty strings; got {name!r}")
         if names.count(name) > 1:
-            raise ValueError(f"{what} must have names that differ; got {name!r} twice: give a mapping of names")
+            raise ValueError(f"names of {what} must be unique; got {name!r} twice. Pass a dict with other names")
     return pairs
 
 
@@ -347,7 +350,7 @@ def _name(thing: Any, what: str) -> str:
     if isinstance(thing, str):
         return thing
     if what == "environments" and not callable(thing):
-        raise ValueError("environments must be a mapping of names, unless they are names themselves; got a list")
+        raise ValueError(f"a list of environments must contain names only; got {type(thing).__name__}. Pass a dict")
     return label(thing)
 
 

@@ -1,7 +1,7 @@
-"""What learners meet: everything that `hn.compare` and `hn.sweep` take for an environment, in one shape.
+"""Environments of `hn.compare` and `hn.sweep`: everything that a learner can be played against, as one class.
 
-An environment makes the losses of all runs from one seed; all learners of a run meet the same, unless it looks at
-their moves.
+An environment computes the losses of all runs from one seed. All learners of a run receive the same losses, unless the
+losses depend on past moves.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from hannan.games.feeds import Tosses, losses_of
 
 Kind = Literal["iid", "oblivious", "adaptive"]
 
-#: Losses that are drawn for every run by a function are held at once; more bytes than this are refused.
+#: Largest array of losses that may be drawn by a user's function, in bytes.
 LARGEST = 1 << 31
-#: Coins that take no more bytes are tossed once for all learners; more are tossed anew for each, as its game goes.
+#: Up to this size in bytes, Bernoulli losses are drawn once for all learners; above, they are drawn again per learner.
 LARGEST_KEPT = 1 << 28
-#: Sequences that are the same whatever the seed.
+#: Sequences that do not depend on the seed.
 _SCRIPTED = ("all_ones", "alternating_leader", "cyclic")
-#: Coins whose means do not change.
+#: Bernoulli sequences whose means are constant.
 _ONE_LAW = ("stochastic", "bandits_lower_bound", "experts_lower_bound")
 
 
 @dataclass(frozen=True)
 class Asked:
-    """One game's share of an environment."""
+    """Sizes and seed of one game."""
 
     n: int
     rounds: int
@@ -42,10 +42,10 @@ class Asked:
 
 @dataclass(frozen=True, eq=False)
 class Environment:
-    """`losses(asked)` gives what `hn.play` takes, anew for every game; the same arguments give the same losses.
+    """Source of losses. `losses(asked)` returns an argument of `hn.play`; equal arguments give equal losses.
 
-    `n` and `rounds` are None where the environment has losses for any number. `bernoulli(asked)` gives the means
-    where losses are coins: regret is then against the best mean. `answers` are losses made for one learner, by it.
+    `n` and `rounds` are None if they can be chosen. For Bernoulli losses, `bernoulli(asked)` returns the means, and
+    the comparator of the regret is the best mean. `answers(learner)` returns losses that depend on the learner.
     """
 
     name: str
@@ -56,23 +56,23 @@ class Environment:
     bernoulli: Callable[[Asked], Any] | None = None
     advice: Any = None
     answers: Callable[[Any], Any] | None = None
-    #: How many runs it has losses for, where they are given run by run.
+    #: Number of runs with given losses; None if any number of runs can be played.
     runs: int | None = None
-    #: Refuses parameters that do not fit these sizes, before anything is played.
+    #: Raises ValueError if the parameters do not fit n and rounds; called before any game.
     check: Callable[[int, int], Any] | None = None
-    #: What it is, in the data and code that it was made from: equal where the losses are.
+    #: Data and code that determine the losses; equal for equal environments.
     made_of: Any = None
-    #: Facts that whoever made it wants back.
+    #: Facts for the function that created the environment.
     about: Any = None
 
     @property
     def experts(self) -> int | None:
-        """How many experts advise; None where nobody does."""
+        """Number of experts that give advice; None without advice."""
         return None if self.advice is None else int(np.shape(self.advice)[1])
 
 
 def environment(name: str, given: Any) -> Environment:
-    """The environment that was meant: see `hn.compare` for what may be given.
+    """Return the environment for a description; `hn.compare` lists the possible descriptions.
 
     >>> environment("clicks", {"means": [0.9, 0.5]}).kind, environment("drift", "drifting").kind
     ('iid', 'oblivious')
@@ -109,7 +109,7 @@ def _answers(given: Any) -> bool:
 
 
 def _is_sequence(function: Any) -> bool:
-    """Whether it is a function of (rounds, n, ...), and not of (t, past)."""
+    """Return True for a function of (rounds, n, ...), False for one of (t, past)."""
     try:
         names = list(inspect.signature(function).parameters)
     except (TypeError, ValueError):
@@ -121,15 +121,15 @@ def _array(name: str, given: Any, advice: Any = None) -> Environment:
     values = given if isinstance(given, np.ndarray) else np.asarray(validation.unmasked(given, "losses"))
     if values.dtype.kind not in "fiub":
         raise ValueError(
-            "an environment must be losses, Bernoulli means, the name of an adversary, a file or an adversary that "
-            f"looks at past moves; got {type(given).__name__}"
+            "an environment must be an array of losses, Bernoulli means, the name of an adversary, a file or an "
+            f"adaptive adversary; got {type(given).__name__}"
         )
     if values.ndim not in (2, 3) or 0 in values.shape:
-        raise ValueError(f"losses must have shape (rounds, n) or (runs, rounds, n); got {values.shape}")
+        raise ValueError(f"losses must have shape (rounds, n) or (runs, rounds, n); got shape {values.shape}")
     rounds, n = (int(k) for k in values.shape[-2:])
     runs = int(values.shape[0]) if values.ndim == 3 else None
     if advice is not None and len(advice) != rounds:
-        raise ValueError(f"advice must have {rounds} rounds, as the losses; got {len(advice)}")
+        raise ValueError(f"advice must have {rounds} rounds, like the losses; got {len(advice)}")
 
     def cut(asked: Asked) -> Any:
         return values[..., : asked.rounds, :]
@@ -161,7 +161,7 @@ def _tossed(
 
 
 class _Kept:
-    """What a function gave last: the learners of an environment come one after the other, and share it."""
+    """Cache of one call: the learners of an environment are played one after the other on the same losses."""
 
     def __init__(self, make: Callable[[Asked], Any]) -> None:
         self._make = make
@@ -178,7 +178,7 @@ class _Kept:
 
 
 def _function(name: str, make: Callable[..., Any]) -> Environment:
-    """A function of (rounds, n, seed) that gives one run's losses."""
+    """Return the environment of a function of (rounds, n, seed) that returns the losses of one run."""
     known = adversaries.all_adversaries()
     for word, function in known.items():
         if make is function:
@@ -197,14 +197,14 @@ def _every_run(make: Callable[[int], Any], asked: Asked) -> Any:
     size = 8 * asked.runs * asked.rounds * asked.n
     if size > LARGEST:
         raise ValueError(
-            f"losses drawn for every run must fit in {LARGEST >> 30} GiB; got {size / 2**30:.3g} GiB: fewer runs or "
-            "rounds, or Bernoulli means, which are tossed as the game goes"
+            f"losses drawn by a function must fit in {LARGEST >> 30} GiB; got {size / 2**30:.3g} GiB. Use fewer runs "
+            "or rounds, or Bernoulli means, which are drawn round by round"
         )
     table = np.empty((asked.runs, asked.rounds, asked.n))
     for run in range(asked.runs):
         one = np.asarray(make(derived(asked.seed, "run", run)))
         if one.shape != table.shape[1:]:
-            raise ValueError(f"losses must have shape {table.shape[1:]}; got {one.shape}")
+            raise ValueError(f"losses of run {run} must have shape {table.shape[1:]}; got shape {one.shape}")
         table[run] = one
     return table
 
@@ -216,7 +216,7 @@ def _text(name: str, given: str) -> Environment:
         table = losses_of(given)
         return replace(_array(name, table), made_of=table)
     hint = validation.meant(given, _known().split(", "))
-    raise ValueError(f"an adversary must be one of {_known()}, or a file of losses be named; got {given!r}{hint}")
+    raise ValueError(f"no such adversary or file: {given!r}{hint}; adversaries are {_known()}")
 
 
 def _mapping(name: str, given: dict[str, Any]) -> Environment:
@@ -225,7 +225,7 @@ def _mapping(name: str, given: dict[str, Any]) -> Environment:
         means = np.asarray(validation.losses(given["means"], "means"), dtype=np.float64)
         if means.ndim == 2:
             return _coins(name, Bernoulli(means))
-        Bernoulli(means, 1)  # refuses bad means now
+        Bernoulli(means, 1)  # Validates the means before any game.
         return _tossed(name, lambda asked: Bernoulli(means, asked.rounds), len(means), None, True)
     if "adversary" in given:
         return _named(name, given.pop("adversary"), given)
@@ -237,14 +237,14 @@ def _mapping(name: str, given: dict[str, Any]) -> Environment:
         _only(given, ("losses", "advice"), "losses")
         return _array(name, given["losses"], given.get("advice"))
     raise ValueError(
-        f"an environment must have means, an adversary, a file or losses; got {', '.join(given) or 'nothing'}"
+        f"an environment must have the key means, adversary, file or losses; got {', '.join(given) or 'no key'}"
     )
 
 
 def _only(given: dict[str, Any], known: tuple[str, ...], what: str) -> None:
     for key in given:
         if key not in known:
-            raise ValueError(f"beside {what} only {', '.join(known)} may be said; got {key!r}")
+            raise ValueError(f"an environment given by {what} takes only {', '.join(known)}; got {key!r}")
 
 
 def _known() -> str:
@@ -252,11 +252,11 @@ def _known() -> str:
 
 
 def _named(name: str, word: Any, parameters: dict[str, Any]) -> Environment:
-    """An adversary of the package with its parameters; their names are checked here, their values when it is made."""
+    """Return the environment of a built-in adversary; parameter names are checked here, values at construction."""
     sequences, adaptive = adversaries.all_adversaries(), adversaries.adaptive_adversaries()
     if not isinstance(word, str) or (word not in sequences and word not in adaptive):
         hint = validation.meant(word, _known().split(", "))
-        raise ValueError(f"an adversary must be one of {_known()}; got {word!r}{hint}")
+        raise ValueError(f"adversary must be one of {_known()}; got {word!r}{hint}")
     if word in adaptive:
         adversary = _built(type(adaptive[word]), word, parameters)
         return Environment(name, "adaptive", None, None, lambda asked: adversary)
@@ -268,7 +268,7 @@ def _named(name: str, word: Any, parameters: dict[str, Any]) -> Environment:
     for key in parameters:
         if key not in takes:
             hint = validation.meant(key, takes)
-            raise ValueError(f"{word} takes {', '.join(takes) or 'no parameters'}; got {key!r}{hint}")
+            raise ValueError(f"{word} takes {', '.join(takes) or 'no parameters'}; got parameter {key!r}{hint}")
 
     def check(n: int, rounds: int) -> Any:
         return make(rounds=rounds, n=n, **parameters)
@@ -279,8 +279,8 @@ def _named(name: str, word: Any, parameters: dict[str, Any]) -> Environment:
     seeded = "seed" in inspect.signature(make).parameters
 
     def means(asked: Asked) -> Bernoulli:
-        told = {"seed": derived(asked.seed, "means")} if seeded else {}
-        coins: Bernoulli = make(asked.rounds, asked.n, **told, **parameters)
+        seeds = {"seed": derived(asked.seed, "means")} if seeded else {}
+        coins: Bernoulli = make(asked.rounds, asked.n, **seeds, **parameters)
         return coins
 
     return replace(_tossed(name, means, None, None, word in _ONE_LAW), check=check)
@@ -303,4 +303,4 @@ def _built(cls: Any, word: str, parameters: dict[str, Any]) -> Any:
         return cls(**parameters)
     except TypeError:
         takes = ", ".join(inspect.signature(cls).parameters)
-        raise ValueError(f"{word} takes {takes}; got {', '.join(parameters)}") from None
+        raise ValueError(f"{word} takes {takes}; got parameters {', '.join(parameters)}") from None

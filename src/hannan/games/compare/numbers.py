@@ -33,7 +33,7 @@ class Entrant:
     most_runs: int | None = None
 
     def built(self, where: Environment, n: int, rounds: int) -> Any:
-        """The learner for n arms (or actions) and so many rounds."""
+        """Return the learner for n arms (or actions) and a number of rounds."""
         try:
             return self._built(where, n, rounds)
         except (ValueError, TypeError) as reason:
@@ -47,21 +47,21 @@ class Entrant:
             numbers = Numbers(rounds=rounds)
             if parse(given).kind == "expert-bandit":
                 if where.experts is None:
-                    raise ValueError(f"an expert-bandit needs advice, which the environment has not; got {given!r}")
+                    raise ValueError(f"{given!r} needs advice; environment {where.name!r} has no advice")
                 return named(given, where.experts, actions=n, numbers=numbers)
             return named(given, n, numbers=numbers)
         return given
 
     @property
     def n(self) -> int | None:
-        """The number of arms that it brings with it."""
+        """Number of arms that the learner fixes; None if it fits any number."""
         if isinstance(self.given, (str, type)):
             return None
         return stated_n(self.given)
 
 
 def entrant(name: str, given: Any) -> Entrant:
-    """The entrant that was meant; a name that the grammar does not know is refused here.
+    """Return the entrant for a description; an unknown name raises ValueError.
 
     >>> entrant("ours", "bandit:tsallis").given
     'bandit:tsallis'
@@ -75,26 +75,27 @@ def entrant(name: str, given: Any) -> Entrant:
             raise ValueError(f"learner {name!r}: {reason}") from None
     elif isinstance(given, type):
         if not is_class(given):
-            raise ValueError(f"learner {name!r}: a class must have act and observe; got {given.__name__}")
+            raise ValueError(f"learner {name!r}: a class must have methods act and observe; got {given.__name__}")
     elif not (hasattr(given, "start") or is_factory(given)):
-        hint = ". Pass its class or a function that makes it, so that each run has a new one" * is_player(given)
+        hint = ". Pass its class, or a function that returns a new player for each run" * is_player(given)
         raise ValueError(
-            f"learner {name!r} must be a learner, its text such as 'bandit:tsallis', a class with act and observe, or "
+            f"learner {name!r} must be a learner, its name such as 'bandit:tsallis', a class with act and observe, or "
             f"a function of (n, rounds); got {given!r}{hint}"
         )
     return Entrant(name, given)
 
 
-#: Rounds at which a cell keeps its curves: so many evenly, so many evenly on a log axis.
+#: Numbers of checkpoints that a cell keeps, evenly spaced and evenly spaced on a logarithmic scale.
 EVEN, EARLY = 24, 12
 
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """`regret` and `loss` (cumulative) have shape (runs, len(at)); `bound` (len(at),) is NaN where it is withheld.
+    """Result of one learner in one environment.
 
-    `exact` is the expected regret at the end where it is known exactly, one number or one per run. `seed` is that of
-    the learner's streams: `hn.play(learner, losses, runs, seed=seed)` makes the same moves on the same losses.
+    `regret` and `loss` are cumulative, with shape (runs, len(at)); `bound` has shape (len(at),) and is NaN if it is
+    withheld. `exact` is the expected regret at the end if it is known exactly, as one number or one per run. `seed` is
+    the seed of the learner's streams: `hn.play(learner, losses, runs, seed=seed)` makes the same moves.
     """
 
     learner: str
@@ -113,23 +114,23 @@ class Cell:
     seconds: float
     exact: Array | None = None
     note: str = ""
-    #: Whether others meet the same losses in the same run.
+    #: True if all learners receive the same losses in the same run.
     paired: bool = True
 
     @property
     def final(self) -> Array:
-        """The regret of every run at the end."""
+        """Regret of every run at the end."""
         return np.asarray(self.regret[:, -1])
 
     @property
     def last_bound(self) -> float | None:
-        """The bound at the end; None where it is withheld."""
+        """Bound at the end; None if it is withheld."""
         value = float(self.bound[-1])
         return None if np.isnan(value) else value
 
 
 def interval(values: Array, level: float = 0.95) -> tuple[float, float]:
-    """mean -+ t sd/sqrt(runs), the runs being independent; a point for one run.
+    """Return mean -+ t sd/sqrt(runs), for independent runs; both ends are the mean if there is only one run.
 
     >>> [round(x, 3) for x in interval(np.array([1.0, 2.0, 3.0]))]
     [-0.484, 4.484]
@@ -139,7 +140,7 @@ def interval(values: Array, level: float = 0.95) -> tuple[float, float]:
 
 
 def bands(values: Array, level: float = 0.95) -> tuple[Array, Array]:
-    """`interval` of every column."""
+    """Return `interval` of every column."""
     if len(values) < 2:
         return values.mean(axis=0), values.mean(axis=0)
     return t_interval(values, level)
@@ -149,7 +150,10 @@ def play_cell(
     who: Entrant, where: Environment, n: int, rounds: int, runs: int, seed: int, *, shared: bool = False,
     threads: int | None = None,
 ) -> Cell:  # fmt: skip
-    """Play it. The losses come from (seed, environment, n, rounds), the learner's streams from these and its name."""
+    """Play one learner in one environment.
+
+    The losses are drawn from (seed, environment, n, rounds), and the learner's streams from these and its name.
+    """
     learner = who.built(where, n, rounds)
     runs = min(runs, who.most_runs or runs)
     place = (where.name, n, rounds)
@@ -163,7 +167,7 @@ def play_cell(
         runs=runs, seed=own, advice=where.advice, threads=threads, keep="checkpoints", rounds=length, fictitious=False
     )
     record = driven(learner, losses, request._replace(at_most=True))
-    # Losses that were drawn beforehand, so that everyone meets the same, are still those of one law.
+    # Losses that were drawn in advance, so that all learners receive the same, are still i.i.d.
     record = replace(record, iid=where.kind == "iid")
     return _cell(who, where, record, asked, bool(getattr(learner, "gains", False)))
 
@@ -203,7 +207,7 @@ def _cell(who: Entrant, where: Environment, record: Record, asked: Asked, gains:
 
 
 def _bounds(record: Record, at: Any, best: Array, gains: bool) -> tuple[Array, str, str, str]:
-    """The bound of a game of t rounds for each t of `at`, its `against` and source; or why there is none."""
+    """Return the bounds at the rounds `at`, with their adversary and source, or the reason why there is no bound."""
     values = np.full(len(at), np.nan)
     worst = best.min(axis=0) if gains else best.max(axis=0)
     against, source, withheld = "", "", record.bound_withheld
@@ -221,21 +225,21 @@ def _bounds(record: Record, at: Any, best: Array, gains: bool) -> tuple[Array, s
 
 
 def _chosen(checkpoints: NDArray[np.int64]) -> NDArray[np.intp]:
-    """Which of a game's checkpoints are kept, the last among them."""
+    """Return the indices of the checkpoints to keep; the last one is always kept."""
     rounds = int(checkpoints[-1])
     wanted = np.concatenate([np.linspace(rounds / EVEN, rounds, EVEN), np.geomspace(1, rounds, EARLY)])
     return np.unique(np.searchsorted(checkpoints, np.rint(wanted).astype(np.int64)).clip(0, len(checkpoints) - 1))
 
 
-#: The columns of the tidy frame.
+#: Columns of the tidy frame.
 COLUMNS = ("learner", "environment", "run", "round", "regret", "loss", "bound", "against", "seconds")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Compared:
-    """Learners x environments x runs; `cells` has one entry a pair, in the order they were given.
+    """Learners x environments x runs; `cells` has one entry per pair, in the given order.
 
-    `baseline` names the learner that differences are taken against; the first one by default.
+    `baseline` is the name of the learner that is subtracted in differences (default: the first one).
     """
 
     cells: tuple[Cell, ...]
@@ -245,37 +249,37 @@ class Compared:
 
     @property
     def learners(self) -> list[str]:
-        """Their names, in order."""
+        """Names of the learners, in order."""
         return list(dict.fromkeys(cell.learner for cell in self.cells))
 
     @property
     def environments(self) -> list[str]:
-        """Their names, in order."""
+        """Names of the environments, in order."""
         return list(dict.fromkeys(cell.environment for cell in self.cells))
 
     def cell(self, learner: str, environment: str) -> Cell:
-        """One learner in one environment."""
+        """Return the cell of a learner and an environment."""
         for cell in self.cells:
             if (cell.learner, cell.environment) == (learner, environment):
                 return cell
         raise ValueError(
-            f"a pair must be a learner of {', '.join(self.learners)} and an environment of "
-            f"{', '.join(self.environments)}; got {learner!r}, {environment!r}"
+            f"no such pair: {learner!r}, {environment!r}; learners are {', '.join(self.learners)}, environments are "
+            f"{', '.join(self.environments)}"
         )
 
     def among(self, environment: str) -> list[Cell]:
-        """The cells of one environment."""
+        """Return the cells of an environment."""
         return [cell for cell in self.cells if cell.environment == environment]
 
     # Numbers
 
     def columns(self) -> dict[str, Any]:
-        """The columns of `to_frame`, as arrays."""
+        """Return the columns of `to_frame`, as arrays."""
         parts = [tidy(cell) for cell in self.cells]
         return {name: np.concatenate([part[name] for part in parts]) for name in COLUMNS}
 
     def to_dict(self) -> dict[str, Any]:
-        """Every pair at the end, and the differences to the baseline, as JSON knows them."""
+        """Return the results of all pairs at the end, and the differences to the baseline, as a dict for JSON."""
         return dict(plain({"seed": self.seed, "pairs": self.rows(), "differences": self.difference_rows()}))
 
     def rows(self, level: float = 0.95) -> list[dict[str, Any]]:
@@ -313,11 +317,12 @@ class Compared:
     def difference_rows(
         self, baseline: str | None = None, level: float = 0.95, together: bool = False
     ) -> list[dict[str, Any]]:
-        """Loss of a learner less that of the baseline, run by run on the same losses, and its t interval (approximate).
+        """Return the mean differences of losses to the baseline, with their t intervals (approximate).
 
-        Negative is better than the baseline (for gains the sign is turned, so that it still is). Each interval holds
-        at `level` by itself; `together=True` widens them so that all hold at once (Bonferroni). Against an adversary
-        that looks at moves every learner meets losses of its own, and nothing is paired: such pairs are left out.
+        The difference is taken per run, on the same losses; a negative difference is better than the baseline, also
+        for gains. Each interval has confidence `level`; with `together=True` the intervals are wider, so that all of
+        them hold simultaneously (Bonferroni). Pairs with an adaptive adversary are omitted, because their losses
+        differ between learners.
         """
         baseline = baseline or self.baseline or self.learners[0]
         level = validation.between(level, 0.0, 1.0, "level", "()")
@@ -352,7 +357,7 @@ class Compared:
 
 
 def tidy(cell: Cell) -> dict[str, Any]:
-    """The columns of one cell, run by run, round by round."""
+    """Return the columns of one cell, one row per run and checkpoint."""
     runs, marks = cell.regret.shape
     many = runs * marks
     return {
@@ -369,7 +374,7 @@ def tidy(cell: Cell) -> dict[str, Any]:
 
 
 def _verdict(low: float, high: float) -> str:
-    """Who is better, as far as the runs can tell."""
+    """Return "learner", "baseline" or "open", depending on the side of 0 on which the interval is."""
     if high < 0.0:
         return "learner"
     return "baseline" if low > 0.0 else "open"
@@ -388,7 +393,7 @@ def text(comparison: Compared) -> str:
             counted(here[0][of], what) for of, what in (("n", "arm"), ("rounds", "round"), ("runs", "run"))
         )
         lines.append(f"\n{environment}: {size}")
-        less = f"less {baseline}" if gaps else ""
+        less = f"minus {baseline}" if gaps else ""
         heads = f"{'regret':>9}  {T_INTERVAL:>19}  {'largest':>9}  {'bound':>9}  {'against':<9}  {less}"
         lines.append(f"  {'':<{width}}  {heads}".rstrip())
         for row in here:
@@ -410,10 +415,10 @@ def _signed(value: float) -> str:
 def _line(row: dict[str, Any], gap: dict[str, Any] | None, width: int) -> str:
     between = f"{figure(row['low'])} .. {figure(row['high'])}" if row["runs"] > 1 else "one run"
     bound = "–" if row["bound"] is None else ceiling(row["bound"])
-    told = "" if gap is None else f"{_signed(gap['difference'])} ({_signed(gap['low'])} .. {_signed(gap['high'])})"
+    less = "" if gap is None else f"{_signed(gap['difference'])} ({_signed(gap['low'])} .. {_signed(gap['high'])})"
     mean, largest = figure(row["regret"]), figure(row["largest"])
     line = (
-        f"  {row['learner']:<{width}}  {mean:>9}  {between:>19}  {largest:>9}  {bound:>9}  {row['against']:<9}  {told}"
+        f"  {row['learner']:<{width}}  {mean:>9}  {between:>19}  {largest:>9}  {bound:>9}  {row['against']:<9}  {less}"
     )
     return line.rstrip()
 
@@ -425,7 +430,7 @@ _SPECIAL = {
 
 
 def escaped(text: str) -> str:
-    r"""Text that LaTeX prints as it is.
+    r"""Return text with the special characters of LaTeX escaped.
 
     >>> escaped("a_b & 95%")
     'a\\_b \\& 95\\%'
@@ -434,7 +439,7 @@ def escaped(text: str) -> str:
 
 
 def table(comparison: Compared, level: float = 0.95, caption: str = "", label: str = "") -> str:
-    """Mean regret -+ half its interval over the runs; the least mean of each environment is bold."""
+    """Return a LaTeX table of mean regret and half the interval; the smallest mean per environment is bold."""
     environments = comparison.environments
     lines = [r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{l{'r' * len(environments)}}}", r"\toprule"]
     lines.append(" & ".join(["", *map(escaped, environments)]) + r" \\")
@@ -446,13 +451,13 @@ def table(comparison: Compared, level: float = 0.95, caption: str = "", label: s
         lines.append(" & ".join([escaped(learner), *(found.get(name, "--") for name in environments)]) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}"]
     runs = sorted({cell.runs for cell in comparison.cells})
-    told = f"{runs[0]}" if len(runs) == 1 else f"{runs[0]} to {runs[-1]}"
-    said = (
+    many = f"{runs[0]}" if len(runs) == 1 else f"{runs[0]} to {runs[-1]}"
+    words = (
         caption
-        or f"Regret, mean of {told} runs $\\pm$ half the {level * 100:g}\\% $t$ interval "
-        "(approximate); bold: the smallest mean."
+        or f"Regret: mean of {many} runs $\\pm$ half the {level * 100:g}\\% $t$ interval "
+        "(approximate). Bold: the smallest mean."
     )
-    lines.append(rf"\caption{{{said}}}")
+    lines.append(rf"\caption{{{words}}}")
     if label:
         lines.append(rf"\label{{{label}}}")
     return "\n".join([*lines, r"\end{table}"]) + "\n"

@@ -16,12 +16,12 @@ from hannan.saving.files import Outbox
 from hannan.saving.formatting import AtMost, ceiling, figure, number
 from hannan.saving.result import to_text
 
-#: More learners than colours share them, with other dashes.
+#: Dash patterns: with more learners than colors, colors are used again with another pattern.
 _DASHES = ([1, 0], [6, 2], [2, 2])
 
 
 def chart(comparison: Compared, log: bool = False, level: float = 0.95, columns: int = 2) -> Any:
-    """An Altair chart; see `Compared.plot`."""
+    """Return the Altair chart of `Compared.plot`."""
     from hannan.report.pictures import PALETTE, altair, offline
 
     alt = altair()
@@ -31,7 +31,7 @@ def chart(comparison: Compared, log: bool = False, level: float = 0.95, columns:
     columns = validation.count(columns, "columns")
     names = comparison.learners
     if len(names) > len(PALETTE) * len(_DASHES):
-        raise ValueError(f"a chart takes at most {len(PALETTE) * len(_DASHES)} learners; got {len(names)}")
+        raise ValueError(f"learners in a chart must be at most {len(PALETTE) * len(_DASHES)}; got {len(names)}")
     shades = alt.Scale(domain=names, range=[PALETTE[i % len(PALETTE)] for i in range(len(names))])
     dashes = alt.Scale(domain=names, range=[list(_DASHES[i // len(PALETTE)]) for i in range(len(names))])
     legend = alt.Legend(labelLimit=400, symbolOpacity=1.0)
@@ -41,10 +41,10 @@ def chart(comparison: Compared, log: bool = False, level: float = 0.95, columns:
     }
     pictures = [_small(alt, comparison, name, log, level, style) for name in comparison.environments]
     runs = {cell.runs for cell in comparison.cells}
-    told = f"mean of {min(runs)} runs, band: {level:.0%} t interval, approximate" if runs != {1} else "one run"
+    band = f"mean of {min(runs)} runs, band: {level:.0%} t interval, approximate" if runs != {1} else "one run"
     return offline(
         alt.concat(*pictures, columns=min(columns, len(pictures)))
-        .properties(title=alt.Title("Regret", subtitle=told))
+        .properties(title=alt.Title("Regret", subtitle=band))
         .configure_view(strokeOpacity=0.3)
         .configure_legend(orient="bottom", columns=3)
     )
@@ -65,7 +65,7 @@ def _small(alt: Any, comparison: Compared, environment: str, log: bool, level: f
         if drawn:
             dashed = alt.Chart(alt.Data(values=drawn)).mark_line(strokeDash=[5, 4], strokeWidth=1, opacity=0.8)
             layers.append(dashed.encode(x=x, y=alt.Y("bound:Q", scale=scale), color=style["color"], detail="learner:N"))
-    subtitle = ["dashed: the bounds; regret where its band is above 0"] if log else _numbers(cells)
+    subtitle = ["dashed: bounds. Regret is drawn where its band is above 0"] if log else _numbers(cells)
     title = alt.Title(environment, subtitle=subtitle, anchor="start", subtitleFontSize=10)
     return alt.layer(*layers).properties(title=title, width=330, height=220)
 
@@ -89,16 +89,16 @@ def _bound(cell: Cell) -> list[dict[str, Any]]:
 
 
 def _numbers(cells: list[Cell]) -> list[str]:
-    """The bounds in words, two a line."""
-    told = [f"{cell.learner} {ceiling(cell.last_bound)}" for cell in cells if cell.last_bound is not None]
-    if not told:
-        return ["no bound holds here"]
-    told[0] = f"bounds: {told[0]}"
-    return [", ".join(told[k : k + 3]) for k in range(0, len(told), 3)]
+    """Return the bounds as text, three per line."""
+    values = [f"{cell.learner} {ceiling(cell.last_bound)}" for cell in cells if cell.last_bound is not None]
+    if not values:
+        return ["no bound holds in this environment"]
+    values[0] = f"bounds: {values[0]}"
+    return [", ".join(values[k : k + 3]) for k in range(0, len(values), 3)]
 
 
 def save(comparison: Compared, folder: Path) -> Path:
-    """comparison.parquet, summary.json, table.tex; where [report] is there also figure.svg, figure.png, index.html."""
+    """Write comparison.parquet, summary.json and table.tex; with [report] also figure.svg, figure.png, index.html."""
     try:
         import pyarrow
         from pyarrow import parquet
@@ -117,7 +117,7 @@ def save(comparison: Compared, folder: Path) -> Path:
 
 
 def page(comparison: Compared) -> Page:
-    """One section an environment: its picture, its table, and the differences to the baseline."""
+    """Return the page with one section per environment: its chart, its table, and the differences to the baseline."""
     rows, gaps = comparison.rows(), comparison.difference_rows()
     sections, tiles = [], []
     for name in comparison.environments:
@@ -127,24 +127,24 @@ def page(comparison: Compared) -> Page:
         if paired:
             blocks.append(_differences(paired))
         sections.append(Section(name, tuple(blocks)))
-        tiles.append(Tile(number(here[0]["regret"]), f"{name}: the least mean regret, of {here[0]['learner']}"))
+        tiles.append(Tile(number(here[0]["regret"]), f"{name}: smallest mean regret ({here[0]['learner']})"))
     lead = (
-        f"{len(comparison.learners)} learners in {len(comparison.environments)} environments. In a run all meet the "
-        "same losses; intervals are 95% t intervals over the runs, each "
-        "by itself, and approximate: rare large regrets make them too narrow, so the largest run is listed too."
+        f"{len(comparison.learners)} learners in {len(comparison.environments)} environments. In each run all learners "
+        "receive the same losses. Intervals are 95% t intervals over the runs, not adjusted for multiple comparisons, "
+        "and approximate: rare large regrets make them too narrow, so the largest run is listed too."
     )
     head: tuple[Any, ...] = (Tiles(tuple(tiles)),)
     if not gaps:
-        head += (Text("No differences are shown: they need two runs and losses that nobody's moves change."),)
+        head += (Text("Differences are omitted: they need at least two runs, and losses that no move changes."),)
     return Page(comparison.title, lead, head, tuple(sections), {"seed": str(comparison.seed)})
 
 
 def _ends(rows: list[dict[str, Any]]) -> Picture:
-    """The regret at the end with its interval, the least first: told apart where curves coincide."""
+    """Return the chart of final regrets with intervals, the smallest first, for learners whose curves coincide."""
     drawn = tuple({name: row[name] for name in ("learner", "regret", "low", "high")} for row in rows)
     names = tuple(row["learner"] for row in rows)
     alt = (
-        "Regret at the end, the least first: "
+        "Regret at the end, the smallest first: "
         + ", ".join(f"{row['learner']} {figure(row['regret'])}" for row in rows)
         + "."
     )
@@ -198,11 +198,11 @@ def _table(rows: list[dict[str, Any]]) -> Table:
         for row in rows
     )  # fmt: skip
     return Table(
-        heads, cells, caption="At the end: mean over the runs, its 95% t interval (approximate), and the bound"
+        heads, cells, caption="At the end: mean regret over the runs, its 95% t interval (approximate), and the bound"
     )
 
 
 def _differences(rows: list[dict[str, Any]]) -> Table:
     cells = tuple((row["learner"], row["difference"], row["low"], row["high"], row["better"]) for row in rows)
-    caption = f"Less {rows[0]['baseline']}, run by run on the same losses; negative is better"
+    caption = f"Loss minus loss of {rows[0]['baseline']}, per run on the same losses; negative is better"
     return Table(("learner", "difference", "low", "high", "better"), cells, caption=caption)

@@ -118,7 +118,7 @@ def plan_of(given: Any, seed: int | None = None) -> Plan:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise BadPlan(f"{path}: a plan must be a TOML file that can be read; {error}") from None
+        raise BadPlan(f"{path}: cannot read the plan; {error}") from None
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -152,7 +152,7 @@ def _plan(data: dict[str, Any], source: _Source, seed: int | None) -> Plan:
         with source.at(str(key)):
             if key not in KEYS:
                 raise ValueError(
-                    f"a plan must have some of {', '.join(KEYS)}; got {key!r}{validation.meant(key, KEYS)}"
+                    f"keys of a plan must be in {', '.join(KEYS)}; got {key!r}{validation.meant(key, KEYS)}"
                 )
     who = _things(data, "learners", source, entrant)
     where = _things(data, "environments", source, lambda name, given: environment(name, _beside(given, source.folder)))
@@ -168,7 +168,7 @@ def _plan(data: dict[str, Any], source: _Source, seed: int | None) -> Plan:
         sizes = _counts(data.get("n", []), "n")
         if sizes and all(place.n is not None for place in where.values()):
             raise ValueError(
-                f"n is only for environments with any number of arms, and the plan has none; got {list(sizes)}"
+                f"n applies only to environments with any number of arms, which the plan lacks; got {list(sizes)}"
             )
     with source.at("rounds"):
         if "rounds" in data and not isinstance(data["rounds"], int) and len(data["rounds"]) == 0:
@@ -279,7 +279,7 @@ def content(thing: Any, depth: int = 0) -> Any:
     {'dict': {'means': {'list': [{'float': '0x1.0000000000000p-1'}, 1]}}}
     """
     if depth > 16:
-        raise ValueError("its fields must be nested at most 16 deep")
+        raise ValueError("fields must be nested at most 16 levels deep")
     if thing is None or isinstance(thing, (bool, int, str)):
         return thing
     if isinstance(thing, float):
@@ -305,7 +305,7 @@ def content(thing: Any, depth: int = 0) -> Any:
 
 def _array(array: Any) -> Any:
     if array.dtype.kind not in "fiub":
-        raise ValueError(f"its arrays must be numbers; got {array.dtype}")
+        raise ValueError(f"arrays must be numeric; got {array.dtype}")
     plain = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
     return {"array": [plain.dtype.str, list(plain.shape), hashlib.sha256(plain.tobytes()).hexdigest()]}
 
@@ -331,7 +331,7 @@ def _object(thing: Any, depth: int) -> Any:
     elif hasattr(thing, "__dict__"):
         fields = dict(vars(thing))
     else:
-        raise ValueError(f"its parts must be numbers, text, arrays, functions or plain objects; got {cls.__name__}")
+        raise ValueError(f"parts must be numbers, strings, arrays, functions or plain objects; got {cls.__name__}")
     told = {"class": f"{cls.__module__}.{cls.__qualname__}", "fields": content(fields, depth + 1)}
     return told if cls.__module__.startswith("hannan.") else {**told, "code": _source(cls)}
 

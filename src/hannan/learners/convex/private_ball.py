@@ -11,13 +11,13 @@ from typing import Any, ClassVar, NoReturn
 
 from hannan import saving, validation
 from hannan.learners import game_privacy
-from hannan.learners.convex.learner import refuse_steeper
+from hannan.learners.convex.learner import check_lipschitz
 from hannan.learners.convex.privacy import PrivacyCurve
 from hannan.learners.game_privacy import GamePrivacy, Neighbors, checked_neighbors, gaussian_epsilon, gaussian_mu
 from hannan.mathematics import bounds
 from hannan.mathematics.bounds import Bound, Terms, Whom, Withheld
 from hannan.mathematics.convex.domains import Ball
-from hannan.mathematics.convex.losses import Linear, Loss, refuse_unlike
+from hannan.mathematics.convex.losses import Linear, Loss, check_user_defined
 from hannan.mathematics.convex.noise import GaussianNoise
 from hannan.mathematics.correlated_noise import CorrelatedNoise
 from hannan.players.private_ball import PrivateBallPlayer
@@ -189,8 +189,8 @@ class PrivateBall(saving.Described):
                 "losses must be Linear: correlated noise hides a shift that is the same in every later move, and a "
                 f"curved loss shifts every move differently; got {validation.brief(losses)}"
             )
-        refuse_unlike(losses, self.domain)
-        refuse_steeper(losses, self.domain, self.lipschitz)
+        check_user_defined(losses, self.domain)
+        check_lipschitz(losses, self.domain, self.lipschitz)
         return losses
 
     def start(self, seed: int | None = None, name: str | None = None) -> PrivateBallPlayer:
