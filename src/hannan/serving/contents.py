@@ -171,8 +171,15 @@ class Contents:
         elif "retire" in note:
             stored = self.learners[note["learner"]]
             stored.arms.retire(note["retire"], stored.so_far)
+        elif "rename" in note:
+            self.learners[note["learner"]].rename_arm(note["rename"], note["name"], self.sequence, note["time"])
+        elif "declare" in note:
+            self.learners[note["learner"]].declare(note["declare"])
         else:
-            raise Damaged(f"the journal has a note of an unknown kind: {sorted(note)}")
+            raise Damaged(
+                f"the journal has a note of an unknown kind: {sorted(note)}. Open the store with the version that "
+                "wrote it"
+            )
 
     # From the disk
 

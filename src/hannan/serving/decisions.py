@@ -121,6 +121,12 @@ class Counts:
             found = self.arms[learner, arm] = Tally()
         return found
 
+    def rename(self, learner: str, old: Any, new: Any) -> None:
+        """Keep the counts of an arm that gets another name."""
+        found = self.arms.pop((learner, old), None)
+        if found is not None:
+            self.arms[learner, new] = found
+
     def draw(self, learner: str, arm: Any) -> None:
         """Count one decision."""
         self.decisions += 1
@@ -226,12 +232,21 @@ class DecisionQueue:
             if stored is None or there is None or not stored.differs_in_arms_only(there):
                 stored = StoredLearner(number, name, learner, arms, wait, default)
             if there is not None and not there.changes(stored):
-                return False, self.contents.sequence
+                return False, self._declare(there, stored)
             if there is not None:
                 return True, self._begin(stored, stored.description())
             sequence = self._append(journal.note({"add": stored.description()}))
             self.contents.add(stored)
             return True, sequence
+
+    def _declare(self, there: StoredLearner, stored: StoredLearner) -> int:
+        """Remember a description with the arms that the learner has now, so that a repetition changes nothing."""
+        declared = stored.description()
+        if there.declared == declared or not stored.has_arms_of(there):
+            return self.contents.sequence
+        sequence = self._append(journal.note({"declare": declared, "learner": there.number}))
+        there.declare(declared)
+        return sequence
 
     def _begin(self, stored: StoredLearner, declared: dict[str, Any]) -> int:
         """Begin the next stage of a learner, whose arms have changed."""
@@ -263,6 +278,18 @@ class DecisionQueue:
                 return self._begin(stored.with_arms(len(self.contents.learners), names), stored.declared)
             sequence = self._append(journal.note({"retire": place, "learner": stored.number}))
             stored.arms.retire(place, stored.so_far)
+            return sequence
+
+    def rename_arm(self, name: str, arm: Any, new: Any) -> int:
+        """Give an arm another name; the learner and its evidence stay as they are."""
+        with self.lock:
+            stored = self.contents.find(name)
+            place = stored.renaming(arm, new)
+            begin, now = self.contents.sequence, self.journal.clock.now()
+            note = {"rename": place, "learner": stored.number, "name": new, "time": now}
+            sequence = self._append(journal.note(note))
+            stored.rename_arm(place, new, begin, now)
+            self.counts.rename(name, arm, new)
             return sequence
 
     def look(self, name: str) -> tuple[StoredLearner, int]:

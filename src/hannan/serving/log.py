@@ -64,9 +64,9 @@ class Rebuilt(Contents):
 
     def __init__(self) -> None:
         super().__init__()
-        #: Numbers of the stages, and the arms whose probabilities count.
+        #: Numbers of the stages, and for each: whether the probability of each arm counts, and whether no other does.
         self.numbers: list[int] = []
-        self.known: set[str] = set()
+        self.known: dict[int, tuple[Any, bool]] = {}
         self.draws: list[Any] = []
 
     def noted(self, note: dict[str, Any]) -> None:
@@ -86,7 +86,7 @@ class Rebuilt(Contents):
         if number >= len(self.learners):
             raise Damaged(f"corrupt journal: expected a learner number below {len(self.learners)}; found {number}")
         stored = self.learners[number]
-        wrong, smallest = stored.replay_smallest(events, keyed, self.known)
+        wrong, smallest = stored.replay_smallest(events, keyed, *self.known[number])
         played = (events["kind"] == ACT) & ~np.isnan(smallest)
         draws = np.empty(int(played.sum()), DRAW)
         draws["learner"], draws["code"], draws["smallest"] = number, code_of(events[played]), smallest[played]
@@ -95,19 +95,21 @@ class Rebuilt(Contents):
             raise Damaged(f"replay differs from an event of {stored.name!r}")
 
 
-def smallest_of(backend: Backend, numbers: list[int], known: set[str], end: int) -> Any:
-    """Return the draws of the stages `numbers` before sequence `end` whose state can be rebuilt, as an array of DRAW.
+def smallest_of(backend: Backend, stages: list[StoredLearner], known: set[str], end: int) -> Any:
+    """Return the draws of stages before sequence `end` whose state can be rebuilt, as an array of DRAW.
 
     The state is rebuilt from the beginning of the journal. If its first events were deleted, or if another version
     wrote them and they come out differently, it is rebuilt from the snapshots instead.
     """
     found: list[Any] = [np.empty(0, DRAW)]
+    # By place: an arm may have had another name at the draw.
+    places = {one.number: one.places_of(known) for one in stages}
     for sequence in (0, *reversed(complete_snapshots(backend))):
         try:
             contents = Rebuilt.restored(backend.snapshot(sequence)) if sequence else Rebuilt()
         except ValueError:
             continue
-        contents.numbers, contents.known, contents.draws = numbers, known, found
+        contents.numbers, contents.known, contents.draws = list(places), places, found
         try:
             contents.replay(before(backend, contents.sequence, end))
             break
@@ -143,41 +145,46 @@ def rows_of(
     """Return the columns of the decisions before sequence `end`, in the order of their draws.
 
     key (if there are any), round, time (of the draw, seconds since 1970), arm, probability, reward (or loss), settled
-    (time of the feedback), expired (whether the feedback was the default), stage (of the learner, from 1) and
-    smallest_probability. Reward and settled are NaN while a decision is pending. The round counts from the beginning of
-    the stage. The smallest probability is that of the arms in these rows, 0 if one of the arms could not be drawn, and
-    NaN if the state at the draw cannot be rebuilt. Pruned decisions are omitted, as are those of other stages than
+    (time of the feedback), expired (whether the feedback was the default), stage (of the learner, from 1),
+    smallest_probability, and shown_as (name of the arm at the draw, if arms were renamed). Reward and settled are NaN
+    while a decision is pending. The round counts from the beginning of the stage. The smallest probability is that of
+    the arms in these rows, 0 if one of the arms could not be drawn, and NaN if the state at the draw cannot be rebuilt.
+    Pruned decisions are omitted, as are those of other stages than
     `stage` and those drawn before the time `since`.
     """
     stages = [one for one in stored.stages if stage is None or one.stage.ordinal == stage]
     numbers = [one.number for one in stages]
-    acts, ends, times, settled = [], [], [], []
+    acts, ends, times, settled, places = [], [], [], [], []
     for first, blob in backend.groups(0):
         if first >= end:
             break
         body, time = opened(backend, first, blob)
-        for _, part in journal.decode_group(body):
+        for at, part in journal.decode_group(body):
             if not isinstance(part, np.ndarray):
                 continue
-            own = part[np.isin(part["learner"], numbers)]
+            mine = np.isin(part["learner"], numbers)
+            own, place = part[mine], first + at + np.flatnonzero(mine)
             drawn, told = own[own["kind"] == ACT], own[(own["kind"] == OBSERVE) | (own["kind"] == EXPIRE)]
             if since is None or time >= since:
                 acts.append(drawn)
+                places.append(place[own["kind"] == ACT])
                 times.append(np.full(len(drawn), time))
             ends.append(told)
             settled.append(np.full(len(told), time))
     act, told = _joined(acts), _joined(ends)
     when, done = np.concatenate([*times, np.empty(0)]), np.concatenate([*settled, np.empty(0)])
-    mine = {one.number: act["learner"] == one.number for one in stages}
-    known = {str(one.arms.label(arm)) for one in stages for arm in np.unique(act["arm"][mine[one.number]]).tolist()}
-    draws = smallest_of(backend, numbers, known, end)
-    keyed, found = any(one.keys for one in stages), []
+    place = np.concatenate([*places, np.empty(0, dtype=np.int64)])
+    whose = {one.number: act["learner"] == one.number for one in stages}
+    known = {str(one.arms.label(arm)) for one in stages for arm in np.unique(act["arm"][whose[one.number]]).tolist()}
+    draws = smallest_of(backend, stages, known, end)
+    keyed, renamed, found = any(one.keys for one in stages), any(one.arms.renamings for one in stages), []
     for one in stages:
-        drawn, ended = mine[one.number], told["learner"] == one.number
+        drawn, ended = whose[one.number], told["learner"] == one.number
         smallest = draws[draws["learner"] == one.number]
-        found.append(
-            _of_stage(one, keyed, act=act[drawn], when=when[drawn], told=told[ended], done=done[ended], draws=smallest)
+        columns = _of_stage(
+            one, keyed, act=act[drawn], when=when[drawn], told=told[ended], done=done[ended], draws=smallest
         )
+        found.append(_named(columns, one, act[drawn]["arm"], place[drawn]) if renamed else columns)
     return {name: np.concatenate([columns[name] for columns in found]) for name in found[0]}
 
 
@@ -200,6 +207,14 @@ def _of_stage(
         "stage": np.full(len(act), stored.stage.ordinal),
         "smallest_probability": np.append(draws["smallest"], np.nan)[rebuilt],
     }
+
+
+def _named(columns: dict[str, Any], stored: StoredLearner, arms: Any, places: Any) -> dict[str, Any]:
+    """Return the columns with the names that the arms had at the draws."""
+    shown = columns["arm"].copy()
+    for sequence, _, place, old in reversed(stored.arms.renamings):
+        shown[(arms == place) & (places < sequence)] = old
+    return {**columns, "shown_as": shown}
 
 
 def _places(codes: Any, among: Any) -> Any:

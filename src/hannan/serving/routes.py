@@ -152,6 +152,7 @@ ROUTES = (
     Route("GET", "/v1/learners/{name}/log", "admin", service.log),
     Route("POST", "/v1/learners/{name}/arms", "admin", service.add_arm, schemas.ArmBody, (schemas.Added,)),
     Route("DELETE", "/v1/learners/{name}/arms/{arm}", "admin", service.retire_arm, None, (schemas.Added,)),
+    Route("PATCH", "/v1/learners/{name}/arms/{arm}", "admin", service.rename_arm, schemas.NameBody, (schemas.Added,)),
     Route("POST", "/ofrep/v1/evaluate/flags/{name}", "act", ofrep.evaluate, schemas.FlagBody, (schemas.Flag,),
           rejection=ofrep.rejection, wrong=schemas.Flag, api_key=True),
     Route("POST", "/ofrep/v1/evaluate/flags", "act", ofrep.evaluate_all, schemas.FlagBody, (schemas.Flags,),

@@ -53,6 +53,12 @@ class ArmBody(Struct, forbid_unknown_fields=True):
     arm: Text
 
 
+class NameBody(Struct, forbid_unknown_fields=True):
+    """New name of an arm."""
+
+    name: Text
+
+
 class Decided(Struct):
     """Decision."""
 
@@ -220,6 +226,7 @@ decode_act = Decoder(ActBody).decode
 decode_feedback = Decoder(Feedback | list[Feedback]).decode
 decode_learner = Decoder(LearnerBody).decode
 decode_arm = Decoder(ArmBody).decode
+decode_name = Decoder(NameBody).decode
 
 
 PAGE = b"""<!doctype html>

@@ -245,6 +245,12 @@ def retire_arm(service: Service, request: Request) -> Answer:
     return Answer(200, schemas.encode(schemas.Added(False)), JSON, sequence)
 
 
+def rename_arm(service: Service, request: Request) -> Answer:
+    """Give an arm another name; its statistics are kept."""
+    sequence = service.queue.rename_arm(request.name, request.arm, schemas.decode_name(request.body).name)
+    return Answer(200, schemas.encode(schemas.Added(False)), JSON, sequence)
+
+
 def log(service: Service, request: Request) -> Answer:
     """Return all decisions as CSV, or Parquet with ?format=parquet; ?stage= and ?since= select some of them."""
     query = parse_qs(request.query.decode("latin-1"))

@@ -266,6 +266,39 @@ class Store:
         """
         self.queue.journal.wait(self.queue.retire_arm(name, arm))
 
+    def rename_arm(self, name: str, arm: str, new: str) -> None:
+        """Give an arm another name.
+
+        The arm stays the same: its decisions, evidence and probability are kept, and pending decisions can be settled.
+        The log has the new name in the column `arm`, and the name at the draw in the column `shown_as`.
+
+        Parameters
+        ----------
+        name : str
+            Name of the learner, whose arms have names.
+        arm : str
+            Present name of an available arm.
+        new : str
+            New name, which no arm of the learner has or had, except for earlier names of renamed arms.
+
+        Raises
+        ------
+        Refused
+            If the learner is unknown, or the new name is taken.
+        ValueError
+            If the learner has no such available arm.
+
+        Examples
+        --------
+        >>> import hannan as hn, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder, hn.Store(folder + "/decisions.db") as store:
+        ...     store.add("banner", hn.Bandit(["red", "blue"], gains=True))
+        ...     store.rename_arm("banner", "red", "crimson")
+        ...     store.act("banner").arm in ("crimson", "blue")
+        True
+        """
+        self.queue.journal.wait(self.queue.rename_arm(name, arm, new))
+
     @property
     def learners(self) -> tuple[str, ...]:
         """Names of the learners."""

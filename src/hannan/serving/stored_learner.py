@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,15 @@ from hannan.serving.expiry import Expiry
 from hannan.serving.expiry import checked as checked_expiry
 from hannan.serving.journal import ACT, BORN, EXPIRE
 from hannan.serving.tickets import Key, Stage
+
+
+class Renaming(NamedTuple):
+    """Sequence and time (seconds since 1970) at which an arm lost the name `old`."""
+
+    sequence: int
+    time: float
+    place: int
+    old: str
 
 
 class Arms:
@@ -46,6 +55,8 @@ class Arms:
         self._json: list[bytes] = []
         #: Descriptions of added and retired arms, for certificates.
         self.changes: list[str] = []
+        #: Earlier names, in the order of their ends.
+        self.renamings: list[Renaming] = []
         if self.names is not None and None in self.names:
             self.set_available([i for i, name in enumerate(self.names) if name is not None])
 
@@ -65,6 +76,13 @@ class Arms:
     def label(self, action: int) -> Any:
         """Return the name of an arm, or its number if the arms have no names."""
         return action if self.names is None else self.names[action]
+
+    def label_at(self, action: int, sequence: int) -> Any:
+        """Return the name that an arm had at a sequence of the journal."""
+        for ended, _, place, old in self.renamings:
+            if place == action and sequence < ended:
+                return old
+        return self.label(action)
 
     @property
     def available(self) -> list[int]:
@@ -150,6 +168,19 @@ class Arms:
         self.set_available([i for i in self.available if i != place])
         self.changes.append(f"{self.label(place)} left after {after}")
 
+    def rename(self, place: int, name: str, sequence: int, time: float) -> None:
+        """Give an arm another name; everything else about the arm stays as it is."""
+        assert self.names is not None
+        self.renamings.append(Renaming(sequence, time, place, str(self.names[place])))
+        self.names[place], self._json = name, []
+
+    @property
+    def renamed(self) -> str:
+        """Earlier names in words."""
+        return ", ".join(
+            f"{self.label(place)} was called {old} until {_date(time)}" for _, time, place, old in self.renamings
+        )
+
     def state(self) -> dict[str, Any]:
         """Return the state for a snapshot."""
         return {"names": self.names, "awake": self.available, "changes": self.changes}
@@ -209,7 +240,9 @@ MAX_ARMS = 1 << 16
 MAX_NAME_LENGTH = 100
 #: Binary parts of the state in a snapshot, and fields of its JSON text.
 PARTS = ("alone", "keyed", "expiry", "evidence")
-STATE = {"name", "learner", "arms", "wait", "default", "names", "expiry", "stage", "evidence"}
+STATE = {
+    "name", "learner", "arms", "wait", "default", "names", "expiry", "stage", "evidence", "renamings", "declared"
+}  # fmt: skip
 #: Number of the learner in the fleet without keys.
 UNKEYED = np.zeros(1, dtype=np.int64)
 _PLURAL = {"reward": "rewards", "loss": "losses"}
@@ -285,8 +318,7 @@ class StoredLearner:
         """Make this the stage after another one."""
         self.earlier, earlier.later, self.root = earlier, self, earlier.root
         self.stage, self.began = Stage(self.number, earlier.stage.ordinal + 1), began
-        # Build and describe it again: another version may have described the same learner differently.
-        self.declared = self.described(0, declared).description()
+        self.declare(declared)
         earlier.drop_evidence()
 
     def changes(self, new: StoredLearner) -> bool:
@@ -300,9 +332,21 @@ class StoredLearner:
         if self.declared == new.description():
             return False
         old, given = self.described(0, self.declared).arms.labels, new.arms.labels
+        if old != given and new.has_arms_of(self):
+            return False
         if old != given and set(old) == set(given):
             raise Refused(CONFLICT, f"{self.name!r} exists with its arms in another order, {old}; got {given}")
         return old != given
+
+    def has_arms_of(self, there: StoredLearner) -> bool:
+        """Return whether the arms of this description are those that another stage has now."""
+        mine, other = self.arms, there.arms
+        return self.n == there.n and mine.labels == other.labels and mine.available == other.available
+
+    def declare(self, declared: dict[str, Any]) -> None:
+        """Replace the description of the last `add`."""
+        # Build and describe it again: another version may have described the same learner differently.
+        self.declared = self.described(0, declared).description()
 
     def differs_in_arms_only(self, there: StoredLearner) -> bool:
         """Return whether this description equals the declared one of another stage, except for its arms."""
@@ -441,6 +485,27 @@ class StoredLearner:
         if self.evidence is not None:
             self.count_evidence("added")
 
+    def renaming(self, arm: Any, name: Any) -> int:
+        """Return the place of an arm that may get another name."""
+        if self.arms.names is None:
+            raise ValueError(f"the arms of {self.name!r} have no names; add the learner again with named arms")
+        if not isinstance(name, str) or not name:
+            raise ValueError(f"name must be a non-empty string; got {validation.brief(name)}")
+        if arm not in self.arms.available_names:
+            raise ValueError(
+                f"{self.name!r} has no available arm {validation.brief(arm)}; arms are {self.arms.available_names}"
+            )
+        if any(name in (stage.arms.names or ()) for stage in self.stages):
+            raise Refused(CONFLICT, f"{self.name!r} already has or had an arm {name!r}; choose another name")
+        return self.arms.names.index(arm)
+
+    def rename_arm(self, place: int, name: str, sequence: int, time: float) -> None:
+        """Rename an arm from a sequence of the journal on, in this stage and in the earlier ones that have the arm."""
+        old = self.arms.label(place)
+        for stage in self.stages:
+            if stage.arms.names is not None and old in stage.arms.names:
+                stage.arms.rename(stage.arms.names.index(old), name, sequence, time)
+
     # Play
 
     def renew(self, entropy: int) -> None:
@@ -516,17 +581,22 @@ class StoredLearner:
             self.expiry.count += int((events["kind"] == EXPIRE).sum())
         return int(wrong)
 
-    def replay_smallest(self, events: NDArray[Any], keyed: int, known: set[str]) -> tuple[int, NDArray[np.float64]]:
-        """Replay events, and compute the smallest probability of any arm of `known` at each draw, NaN elsewhere.
+    def places_of(self, known: set[str]) -> tuple[NDArray[np.bool_], bool]:
+        """Return (whether each arm is one of `known`, whether this stage has all of them)."""
+        names = self.arms.names or [str(i) for i in range(self.n)]
+        return np.array([name in known for name in names]), known <= set(names)
+
+    def replay_smallest(
+        self, events: NDArray[Any], keyed: int, counted: NDArray[np.bool_], complete: bool
+    ) -> tuple[int, NDArray[np.float64]]:
+        """Replay events, and compute the smallest probability of any counted arm at each draw, NaN elsewhere.
 
         Return (index of the first event that differs or -1, smallest probabilities). An arm that cannot
-        be drawn has probability 0.
+        be drawn has probability 0, as has an arm of another stage, which `complete` excludes.
         """
-        names = self.arms.names or [str(i) for i in range(self.n)]
         fleet, slots = self._replaying(events, keyed)
-        counted = np.array([name in known for name in names])
         wrong, smallest = _engine.replay_smallest(fleet, slots, self.arms.mask, counted)
-        return int(wrong), smallest if known <= set(names) else np.where(np.isnan(smallest), np.nan, 0.0)
+        return int(wrong), smallest if complete else np.where(np.isnan(smallest), np.nan, 0.0)
 
     def replay_probabilities(self, events: NDArray[Any], keyed: int) -> tuple[int, NDArray[np.float64]]:
         """Replay events; return (place of the first that comes out differently or -1, probabilities at each draw)."""
@@ -560,6 +630,8 @@ class StoredLearner:
             notes.append(("stage", self._stage_words()))
         if self.arms.changes:
             notes.append(("arms", f"{self.arms.says}; {CHANGED_ARMS}"))
+        if self.arms.renamings:
+            notes.append(("names", self.arms.renamed))
         return dataclasses.replace(told, notes=tuple(notes))
 
     def _stage_words(self) -> str:
@@ -592,6 +664,10 @@ class StoredLearner:
             blobs["evidence"] = lambda: [table]
         if self.earlier is not None:
             told["stage"] = {"of": self.earlier.number, "declared": self.declared, "began": self.began}
+        elif self.declared != self.description():
+            told["declared"] = self.declared
+        if self.arms.renamings:
+            told["renamings"] = list(self.arms.renamings)
         return told, blobs
 
     @classmethod
@@ -599,6 +675,9 @@ class StoredLearner:
         """Return the learner of a snapshot."""
         found = cls.described(number, told)
         found.arms.restore(told["names"])
+        found.arms.renamings = [Renaming(*one) for one in told.get("renamings", [])]
+        if "declared" in told:
+            found.declare(told["declared"])
         found.fleets = [_recovered(blobs["alone"]), _recovered(blobs["keyed"]) if "keyed" in blobs else None]
         if found.expiry is not None:
             found.expiry.restore(told["expiry"], blobs["expiry"])
