@@ -10,7 +10,7 @@ import pandas
 import real_data
 
 import hannan as hn
-from hannan.tables.replay.function import Replay
+from hannan.tables.replay import Replay
 
 
 def replayed(runs: int = 5) -> Replay:

@@ -9,7 +9,7 @@ import pytest
 
 from hannan import saving
 from hannan.paper import claims
-from hannan.paper.statements import STATEMENTS
+from hannan.paper.claim import STATEMENTS
 from hannan.serving.backend import FORMAT
 
 PAGE = Path(__file__).parents[1] / "docs" / "paper.md"

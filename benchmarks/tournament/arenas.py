@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.tournament.rules import Arena, Setting, Size
 from hannan import adversaries
-from hannan.learners.decisions.sets import Decisions, MSets, ShortestPaths
+from hannan.learners.fpl import Decisions, MSets, ShortestPaths
 from hannan.validation import Array
 
 #: Number of experts in the setting with expert advice.

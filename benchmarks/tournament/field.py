@@ -8,18 +8,16 @@ from benchmarks.tournament.rules import Contestant, Setting
 from hannan.learners import algorithms
 from hannan.learners.adahedge import AdaHedge
 from hannan.learners.bandits import Bandit
-from hannan.learners.decisions.fpl import FPL, FPLTrix
-from hannan.learners.decisions.sets import Decisions
 from hannan.learners.delayed import TsallisShannon
 from hannan.learners.estimators import ConditionalResampling, GeometricResampling, ReducedVariance
 from hannan.learners.expert_bandits import ExpertBandit
 from hannan.learners.experts import Experts
+from hannan.learners.fpl import FPL, Decisions, FPLTrix
 from hannan.learners.lb_inf import LBInf
 from hannan.learners.myga import MYGA
 from hannan.learners.noisy import Dropout, RandomWalk
 from hannan.learners.second_order import AdaNormalHedge, MLPoly, Squint
-from hannan.learners.stochastic import KLUCB, MOSS, UCB1, EpsilonGreedy, ExploreThenCommit
-from hannan.learners.thompson import Thompson
+from hannan.learners.stochastic import KLUCB, MOSS, UCB1, EpsilonGreedy, ExploreThenCommit, Thompson
 from hannan.learners.tuning import Anytime, Horizon, SelfConfident
 from hannan.mathematics.laws.light import Exponential
 from hannan.mathematics.regularizers import LogBarrier, Tsallis

@@ -10,8 +10,7 @@ import numpy as np
 
 from hannan.games.compare.environments import Environment
 from hannan.games.compare.numbers import interval
-from hannan.learners.decisions.fpl import Combinatorial
-from hannan.learners.decisions.sets import Decisions
+from hannan.learners.fpl import Combinatorial, Decisions
 from hannan.validation import Array
 
 Setting = Literal["experts", "bandit", "expert_bandit", "combinatorial"]

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from hannan.paper import Claim, chapters
 from hannan.paper.claim import CORRECTIONS
-from hannan.paper.page import METHODS
-from hannan.paper.verdicts import KINDS, kind
-from hannan.report.blocks import to_html
+from hannan.paper.page import KINDS, METHODS, kind
+from hannan.report.page import to_html
 
 
 def page() -> str:

@@ -15,7 +15,7 @@
 
 namespace hn::HN_ISA {
 
-/// Decay rates and weights of the states, from mathematics/correlated_noise.py.
+/// Decay rates and weights of the states, from mathematics/mechanisms.py.
 namespace correlated {
 inline constexpr int states = 7;
 inline constexpr double nu[states] = {0x1.0000000000000p+0, 0x1.ffffe4b96748dp-1, 0x1.fffe3d6c5941ep-1, 0x1.ffe2ed83544e9p-1,

@@ -22,18 +22,11 @@ _HOME: dict[str, tuple[str, ...]] = {
     ),
     "mathematics.smoothing": ("Smoothing",),
     "mathematics.laws.law": ("Law",),
-    "mathematics.laws.light": (
-        "Exponential",
-        "Gamma",
-        "Gumbel",
-        "Weibull",
-        "Laplace",
-    ),
+    "mathematics.laws.light": ("Exponential", "Gamma", "Gumbel", "Weibull", "Laplace", "Gaussian"),
     "mathematics.laws.heavy": (
         "Frechet",
         "Pareto",
     ),
-    "mathematics.laws.gaussian": ("Gaussian",),
     "mathematics.regularizers": (
         "Regularizer",
         "Entropy",
@@ -46,8 +39,7 @@ _HOME: dict[str, tuple[str, ...]] = {
         "FTPL",
         "FTRL",
     ),
-    "audits.audit": ("audit",),
-    "audits.finding": ("Finding",),
+    "audits.audit": ("audit", "Finding", "audit_convex"),
     "mathematics.bounds": (
         "Bound",
         "Withheld",
@@ -113,7 +105,6 @@ _HOME: dict[str, tuple[str, ...]] = {
         "Privacy",
         "PrivacyCurve",
     ),
-    "audits.convex": ("audit_convex",),
     "learners.second_order": (
         "Squint",
         "AdaNormalHedge",
@@ -124,14 +115,7 @@ _HOME: dict[str, tuple[str, ...]] = {
         "Exp3S",
     ),
     "learners.lb_inf": ("LBInf",),
-    "learners.stochastic": (
-        "UCB1",
-        "MOSS",
-        "KLUCB",
-        "EpsilonGreedy",
-        "ExploreThenCommit",
-    ),
-    "learners.thompson": ("Thompson",),
+    "learners.stochastic": ("UCB1", "MOSS", "KLUCB", "EpsilonGreedy", "ExploreThenCommit", "Thompson"),
     "learners.delayed": ("TsallisShannon",),
     "learners.slates": ("SlateBandit",),
     "learners.private_experts": ("PrivateExperts",),
@@ -141,15 +125,7 @@ _HOME: dict[str, tuple[str, ...]] = {
         "RandomWalk",
     ),
     "learners.myga": ("MYGA",),
-    "learners.decisions.fpl": (
-        "FPL",
-        "FPLTrix",
-    ),
-    "learners.decisions.sets": (
-        "MSets",
-        "ShortestPaths",
-        "Assignments",
-    ),
+    "learners.fpl": ("FPL", "FPLTrix", "MSets", "ShortestPaths", "Assignments"),
     "learners.algorithms": (
         "hedge",
         "exp3",
@@ -168,7 +144,7 @@ _HOME: dict[str, tuple[str, ...]] = {
         "compare",
         "Comparison",
     ),
-    "games.sweep.sweep": ("sweep",),
+    "games.sweep": ("sweep",),
     "tables.combine.function": (
         "combine",
         "Combined",
@@ -176,7 +152,7 @@ _HOME: dict[str, tuple[str, ...]] = {
     "tables.combine.combiner": ("Combiner",),
     "tables.combine.conformal": ("Conformal",),
     "tables.combine.coverage_certificate": ("CoverageCertificate",),
-    "tables.replay.function": (
+    "tables.replay": (
         "replay",
         "Replay",
     ),

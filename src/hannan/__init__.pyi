@@ -4,14 +4,14 @@ __version__: str
 
 from hannan import adversaries as adversaries
 from hannan import checks as checks
+from hannan.audits.audit import Finding as Finding
 from hannan.audits.audit import audit as audit
-from hannan.audits.convex import audit_convex as audit_convex
-from hannan.audits.finding import Finding as Finding
+from hannan.audits.audit import audit_convex as audit_convex
 from hannan.games.compare import Comparison as Comparison
 from hannan.games.compare import compare as compare
 from hannan.games.play import play as play
 from hannan.games.record import Record as Record
-from hannan.games.sweep.sweep import sweep as sweep
+from hannan.games.sweep import sweep as sweep
 from hannan.interop import sklearn as sklearn
 from hannan.interop import sktime as sktime
 from hannan.learners.adahedge import AdaHedge as AdaHedge
@@ -32,11 +32,6 @@ from hannan.learners.convex.learner import Convex as Convex
 from hannan.learners.convex.privacy import Privacy as Privacy
 from hannan.learners.convex.privacy import PrivacyCurve as PrivacyCurve
 from hannan.learners.convex.private_ball import PrivateBall as PrivateBall
-from hannan.learners.decisions.fpl import FPL as FPL
-from hannan.learners.decisions.fpl import FPLTrix as FPLTrix
-from hannan.learners.decisions.sets import Assignments as Assignments
-from hannan.learners.decisions.sets import MSets as MSets
-from hannan.learners.decisions.sets import ShortestPaths as ShortestPaths
 from hannan.learners.delayed import TsallisShannon as TsallisShannon
 from hannan.learners.estimators import ConditionalResampling as ConditionalResampling
 from hannan.learners.estimators import Estimator as Estimator
@@ -48,6 +43,11 @@ from hannan.learners.expert_bandits import ExpertBandit as ExpertBandit
 from hannan.learners.experts import Experts as Experts
 from hannan.learners.fixed_share import Exp3S as Exp3S
 from hannan.learners.fixed_share import FixedShare as FixedShare
+from hannan.learners.fpl import Assignments as Assignments
+from hannan.learners.fpl import FPL as FPL
+from hannan.learners.fpl import FPLTrix as FPLTrix
+from hannan.learners.fpl import MSets as MSets
+from hannan.learners.fpl import ShortestPaths as ShortestPaths
 from hannan.learners.lb_inf import LBInf as LBInf
 from hannan.learners.locally_private import LocallyPrivate as LocallyPrivate
 from hannan.learners.myga import MYGA as MYGA
@@ -62,8 +62,8 @@ from hannan.learners.stochastic import EpsilonGreedy as EpsilonGreedy
 from hannan.learners.stochastic import ExploreThenCommit as ExploreThenCommit
 from hannan.learners.stochastic import KLUCB as KLUCB
 from hannan.learners.stochastic import MOSS as MOSS
+from hannan.learners.stochastic import Thompson as Thompson
 from hannan.learners.stochastic import UCB1 as UCB1
-from hannan.learners.thompson import Thompson as Thompson
 from hannan.learners.tuning import Anytime as Anytime
 from hannan.learners.tuning import BestLoss as BestLoss
 from hannan.learners.tuning import Fixed as Fixed
@@ -91,12 +91,12 @@ from hannan.mathematics.divergences import hockey_stick as hockey_stick
 from hannan.mathematics.divergences import max_divergence as max_divergence
 from hannan.mathematics.divergences import tsallis_divergence as tsallis_divergence
 from hannan.mathematics.divergences import tsallis_log as tsallis_log
-from hannan.mathematics.laws.gaussian import Gaussian as Gaussian
 from hannan.mathematics.laws.heavy import Frechet as Frechet
 from hannan.mathematics.laws.heavy import Pareto as Pareto
 from hannan.mathematics.laws.law import Law as Law
 from hannan.mathematics.laws.light import Exponential as Exponential
 from hannan.mathematics.laws.light import Gamma as Gamma
+from hannan.mathematics.laws.light import Gaussian as Gaussian
 from hannan.mathematics.laws.light import Gumbel as Gumbel
 from hannan.mathematics.laws.light import Laplace as Laplace
 from hannan.mathematics.laws.light import Weibull as Weibull
@@ -124,22 +124,22 @@ from hannan.tables.combine.conformal import Conformal as Conformal
 from hannan.tables.combine.coverage_certificate import CoverageCertificate as CoverageCertificate
 from hannan.tables.combine.function import Combined as Combined
 from hannan.tables.combine.function import combine as combine
-from hannan.tables.replay.function import Replay as Replay
-from hannan.tables.replay.function import replay as replay
+from hannan.tables.replay import Replay as Replay
+from hannan.tables.replay import replay as replay
 from hannan.tables.route import Routes as Routes
 from hannan.tables.route import route as route
 
 __all__ = [
     "__version__", "tsallis_log", "max_divergence", "tsallis_divergence", "hockey_stick", "clip", "Smoothing",
-    "Law", "Exponential", "Gamma", "Gumbel", "Weibull", "Laplace", "Frechet", "Pareto", "Gaussian",
+    "Law", "Exponential", "Gamma", "Gumbel", "Weibull", "Laplace", "Gaussian", "Frechet", "Pareto",
     "Regularizer", "Entropy", "Tsallis", "LogBarrier", "Stability", "Potential", "FTPL", "FTRL", "audit",
-    "Finding", "Bound", "Withheld", "Fixed", "Horizon", "BestLoss", "Anytime", "SelfConfident", "Estimator",
-    "ImportanceWeighted", "GeometricResampling", "ConditionalResampling", "ReducedVariance",
-    "ImplicitExploration", "register", "Move", "Certificate", "Evidence", "Player", "load", "Fleet", "Moves",
-    "FleetCertificate", "Experts", "AdaHedge", "Bandit", "ExpertBandit", "Convex", "PrivateBall",
-    "OnlineGradientDescent", "ExponentiatedGradient", "Domain", "Ball", "Box", "Simplex", "Polytope", "Loss",
-    "RankOne", "Linear", "Squared", "Logistic", "Huber", "SmoothedHinge", "Noise", "GammaNoise",
-    "GaussianNoise", "Privacy", "PrivacyCurve", "audit_convex", "Squint", "AdaNormalHedge", "MLPoly",
+    "Finding", "audit_convex", "Bound", "Withheld", "Fixed", "Horizon", "BestLoss", "Anytime",
+    "SelfConfident", "Estimator", "ImportanceWeighted", "GeometricResampling", "ConditionalResampling",
+    "ReducedVariance", "ImplicitExploration", "register", "Move", "Certificate", "Evidence", "Player", "load",
+    "Fleet", "Moves", "FleetCertificate", "Experts", "AdaHedge", "Bandit", "ExpertBandit", "Convex",
+    "PrivateBall", "OnlineGradientDescent", "ExponentiatedGradient", "Domain", "Ball", "Box", "Simplex",
+    "Polytope", "Loss", "RankOne", "Linear", "Squared", "Logistic", "Huber", "SmoothedHinge", "Noise",
+    "GammaNoise", "GaussianNoise", "Privacy", "PrivacyCurve", "Squint", "AdaNormalHedge", "MLPoly",
     "FixedShare", "Exp3S", "LBInf", "UCB1", "MOSS", "KLUCB", "EpsilonGreedy", "ExploreThenCommit", "Thompson",
     "TsallisShannon", "SlateBandit", "PrivateExperts", "LocallyPrivate", "Dropout", "RandomWalk", "MYGA",
     "FPL", "FPLTrix", "MSets", "ShortestPaths", "Assignments", "hedge", "exp3", "exp4", "exp4_clipped",

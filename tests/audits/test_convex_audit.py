@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from rejections import rejected
 
-from hannan.audits.convex import Law, audit_convex
+from hannan.audits.audit import Law, audit_convex
 from hannan.learners.convex.learner import Convex
 from hannan.learners.tuning import Fixed
 from hannan.mathematics.convex.domains import Ball, Box

@@ -11,10 +11,9 @@ import pytest
 from rejections import rejected
 
 import hannan as hn
-from hannan.games.sweep import local
+from hannan.games.sweep import SweepFailed, Swept, workers
 from hannan.games.sweep.folder import Estimate, Folder
 from hannan.games.sweep.plan import BadPlan, Place, content, keys_of, plan_of
-from hannan.games.sweep.sweep import SweepFailed, Swept
 
 pyarrow = pytest.importorskip("pyarrow")
 pytest.importorskip("pyarrow.parquet")
@@ -72,7 +71,7 @@ def test_processes_shards_and_one_process_give_the_same_bytes(tmp_path: Path, wh
 
 def test_a_complete_folder_computes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     swept(tmp_path / "out")
-    monkeypatch.setattr(local, "play_cell", lambda *a, **k: pytest.fail("it was played again"))
+    monkeypatch.setattr(workers, "play_cell", lambda *a, **k: pytest.fail("it was played again"))
     assert swept(tmp_path / "out").status["left"] == 0
 
 
@@ -92,7 +91,7 @@ def test_a_larger_plan_computes_only_what_is_new(tmp_path: Path) -> None:
 def test_damaged_files_are_computed_again(
     tmp_path: Path, whole: bytes, harm: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(local, "TOGETHER", 0.0)
+    monkeypatch.setattr(workers, "TOGETHER", 0.0)
     out = tmp_path / "out"
     swept(out).folder.close()
     index, part = out / "index.sqlite", sorted(out.glob("part-*"))[3]
@@ -133,7 +132,7 @@ def flips(path: Path, to: Path, count: int) -> dict[str, int]:
 
 
 def test_flipped_bits_of_a_part_are_never_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "TOGETHER", 1e9)  # one part
+    monkeypatch.setattr(workers, "TOGETHER", 1e9)  # one part
     swept(tmp_path / "out").folder.close()
     found = flips(tmp_path / "out", tmp_path / "t.csv", 200)
     assert found["different"] == 0
@@ -291,7 +290,7 @@ class Killer:
 
 
 def test_a_cell_whose_process_dies_fails_alone(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(local, "DEATHS", 1)
+    monkeypatch.setattr(workers, "DEATHS", 1)
     plan = {
         "learners": {"good": "exp3", "killer": Killer(), "also good": "bandit"},
         "environments": {"c": {"means": [0.1, 0.2]}}, "rounds": 5, "runs": 1,
@@ -302,9 +301,9 @@ def test_a_cell_whose_process_dies_fails_alone(tmp_path: Path, monkeypatch) -> N
 
 
 def test_workers_of_another_version_raise(monkeypatch: pytest.MonkeyPatch) -> None:
-    orders = local.orders_of(plan_of(PLAN))
-    monkeypatch.setattr(local, "__version__", "0.0.1")
-    rejected(lambda: local.Worker(orders), hn.__version__, "0.0.1")
+    orders = workers.orders_of(plan_of(PLAN))
+    monkeypatch.setattr(workers, "__version__", "0.0.1")
+    rejected(lambda: workers.Worker(orders), hn.__version__, "0.0.1")
 
 
 def test_the_estimate_of_the_remaining_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import hannan as hn
-from hannan.games.sweep.sweep import Swept
+from hannan.games.sweep import Swept
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("cloudpickle")

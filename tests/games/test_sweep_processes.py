@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("pyarrow")
 pytest.importorskip("cloudpickle")
 
-from hannan.games.sweep import local
+from hannan.games.sweep import workers
 
 SCRIPT = """
 import sys
@@ -48,39 +48,39 @@ class Square:
 
 
 def test_every_question_has_one_answer_and_a_death_is_reported() -> None:
-    found = [pair for ready in local.answers(Square(), [(x,) for x in range(9)], 2) for pair in ready]
+    found = [pair for ready in workers.answers(Square(), [(x,) for x in range(9)], 2) for pair in ready]
     assert sorted(i for i, _ in found) == list(range(9))
     assert {i: answer for i, answer in found if i != 3} == {i: i * i for i in range(9) if i != 3}
-    assert isinstance(dict(found)[3], local.Died)
+    assert isinstance(dict(found)[3], workers.Died)
     assert "-9" in str(dict(found)[3])
-    assert not local.running
+    assert not workers.running
 
 
 def test_an_early_end_kills_the_processes() -> None:
-    asked = local.answers(Square(), [(0,), *((99,),) * 20], 2)
+    asked = workers.answers(Square(), [(0,), *((99,),) * 20], 2)
     next(asked)
-    assert local.running
+    assert workers.running
     began = time.monotonic()
     asked.close()
-    assert not local.running
+    assert not workers.running
     assert time.monotonic() - began < 15.0  # 20 answers of one second each are not awaited
 
 
 def test_workers_that_cannot_start_raise_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "_PROGRAM", "raise SystemExit(7)")
+    monkeypatch.setattr(workers, "_PROGRAM", "raise SystemExit(7)")
     with pytest.raises(RuntimeError, match=r"worker.*\b7\b"):
-        list(local.answers(Square(), [(1,)], 2))
-    assert not local.running
+        list(workers.answers(Square(), [(1,)], 2))
+    assert not workers.running
 
 
 def test_kill_all_ends_every_process() -> None:
     code = (
-        "import threading, time; from hannan.games.sweep import local\n"
-        "def ask(): list(local.answers(time.sleep, [(60,)] * 4, 2))\n"
+        "import threading, time; from hannan.games.sweep import workers\n"
+        "def ask(): list(workers.answers(time.sleep, [(60,)] * 4, 2))\n"
         "threading.Thread(target=ask, daemon=True).start()\n"
-        "while len(local.running) < 2: time.sleep(0.01)\n"
-        "pids = [p.pid for p in local.running]\n"
-        "local.kill_all(); print(*pids)\n"
+        "while len(workers.running) < 2: time.sleep(0.01)\n"
+        "pids = [p.pid for p in workers.running]\n"
+        "workers.kill_all(); print(*pids)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr

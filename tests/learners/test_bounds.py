@@ -19,9 +19,8 @@ from hannan.learners.experts import Experts
 from hannan.learners.tuning import Anytime, BestLoss, Fixed, Horizon, SelfConfident
 from hannan.mathematics import bounds, printed
 from hannan.mathematics.bounds import Withheld
-from hannan.mathematics.laws.gaussian import Gaussian
 from hannan.mathematics.laws.heavy import Frechet, Pareto
-from hannan.mathematics.laws.light import Exponential, Gamma, Gumbel, Laplace, Weibull
+from hannan.mathematics.laws.light import Exponential, Gamma, Gaussian, Gumbel, Laplace, Weibull
 from hannan.mathematics.regularizers import Entropy, LogBarrier, Tsallis
 
 C10 = sum(1 / k for k in range(2, 11))  # H_10 - 1, the c' of Exponential at N = 10

@@ -7,7 +7,7 @@ import pytest
 from rejections import rejected
 
 import hannan as hn
-from hannan.mathematics.correlated_noise import CorrelatedNoise
+from hannan.mathematics.mechanisms import CorrelatedNoise
 
 LEARNER = hn.PrivateBall(hn.Ball(3), 1.0, 1.0, rounds=400)
 

@@ -234,7 +234,7 @@ def test_noise_of_the_engine_has_the_covariance_of_the_stream():
 
 
 def learner_rows(rounds):
-    from hannan.mathematics.correlated_noise import CorrelatedNoise
+    from hannan.mathematics.mechanisms import CorrelatedNoise
 
     return CorrelatedNoise().rows(rounds)
 

@@ -9,7 +9,7 @@ import pytest
 from scipy.special import ndtr
 
 from hannan.mathematics.convex.noise import GaussianNoise
-from hannan.mathematics.correlated_noise import CorrelatedNoise
+from hannan.mathematics.mechanisms import CorrelatedNoise
 
 NOISE = CorrelatedNoise()
 

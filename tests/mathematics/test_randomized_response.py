@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from rejections import rejected
 
-from hannan.mathematics.randomized_response import BITS, RandomizedResponse
+from hannan.mathematics.mechanisms import BITS, RandomizedResponse
 
 
 def exponential(epsilon):

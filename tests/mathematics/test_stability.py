@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import hannan as hn
-from hannan.mathematics.laws.gaussian import gaussian_delta, gaussian_level
+from hannan.mathematics.laws.light import gaussian_delta, gaussian_level
 from hannan.mathematics.regularizers import kappa
 
 SCALES = [1e-6, 0.1, 1.0, 7.5, 1e3, 1e12]

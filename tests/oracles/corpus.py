@@ -25,7 +25,7 @@ import numpy as np
 
 import hannan as hn
 from hannan.learners import names
-from hannan.learners.decisions.sets import MSets
+from hannan.learners.fpl import MSets
 
 PLAYERS: dict[str, Callable[[], Any]] = {
     "experts": lambda: hn.Experts(4),

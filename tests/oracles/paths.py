@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import hannan as hn
-from hannan.learners.decisions.sets import MSets
+from hannan.learners.fpl import MSets
 from hannan.mathematics.convex.domains import Ball, Box, Simplex
 
 ROUNDS = 1000

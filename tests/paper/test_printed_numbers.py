@@ -20,8 +20,8 @@ from hannan.tables.combine.hindsight import best_combination
 from hannan.tables.combine.losses import Absolute
 from hannan.tables.combine.page import combined_page
 from hannan.tables.combine.timing import Pending, Timing
+from hannan.tables.replay.evaluated import replay_page
 from hannan.tables.replay.log import Scope, estimates
-from hannan.tables.replay.page import replay_page
 from hannan.tables.route import route_page
 
 

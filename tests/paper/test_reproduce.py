@@ -26,13 +26,11 @@ from hannan.learners.tuning import Fixed, Horizon
 from hannan.mathematics.laws.light import Exponential
 from hannan.mathematics.potentials import FTRL
 from hannan.mathematics.regularizers import Entropy
-from hannan.paper import Claim, Effort, chapters, claims, expert_cases
+from hannan.paper import Claim, Effort, chapters, claims, experts
 from hannan.paper.bandit_lemmas import walked
-from hannan.paper.claim import CORRECTIONS, as_printed, at_most, broken, form, holds, upper
-from hannan.paper.page import page
+from hannan.paper.claim import CORRECTIONS, STATEMENTS, as_printed, at_most, broken, form, holds, upper
+from hannan.paper.page import controls, counts, page
 from hannan.paper.running import Result, run
-from hannan.paper.statements import STATEMENTS
-from hannan.paper.verdicts import controls, counts
 
 ALL = claims()
 
@@ -227,16 +225,16 @@ def test_dynamic_programming_finds_the_worst_sequences() -> None:
     learner = Experts(2, Exponential(), Horizon(5))
     scale = learner.schedule().scale(1, 0.0)
     every = [
-        expert_cases.regret(learner, np.array(losses, dtype=float).reshape(5, 2))
+        experts.regret(learner, np.array(losses, dtype=float).reshape(5, 2))
         for losses in itertools.product((0, 1), repeat=10)
     ]
-    value, losses = expert_cases.zero_order(Exponential(), [scale] * 5)
+    value, losses = experts.zero_order(Exponential(), [scale] * 5)
     assert value == pytest.approx(max(every), abs=1e-9)
-    assert expert_cases.regret(learner, losses) == pytest.approx(value, abs=1e-9)
+    assert experts.regret(learner, losses) == pytest.approx(value, abs=1e-9)
     # With a best loss of at most 1, five rounds cannot give more regret than any number of rounds.
-    most, _ = expert_cases.first_order(Exponential(), scale, 1)
+    most, _ = experts.first_order(Exponential(), scale, 1)
     kept = [
-        expert_cases.regret(learner, np.array(losses, dtype=float).reshape(5, 2))
+        experts.regret(learner, np.array(losses, dtype=float).reshape(5, 2))
         for losses in itertools.product((0, 1), repeat=10)
         if min(sum(losses[::2]), sum(losses[1::2])) <= 1
     ]

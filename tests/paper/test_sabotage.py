@@ -19,7 +19,7 @@ from hannan.learners.tuning import Fixed
 from hannan.mathematics.convex.noise import GaussianNoise
 from hannan.mathematics.laws.law import Law
 from hannan.mathematics.potentials import Potential
-from hannan.paper import claims, expert_bandits, expert_cases, key_lemma, stability, table
+from hannan.paper import claims, expert_bandits, experts, key_lemma, stability, table
 
 
 def scaled(monkeypatch, owner, name, change):
@@ -70,7 +70,7 @@ def games_at_half_the_scale(monkeypatch):
     def wrong(learner, losses, **options):
         return play(Experts(2, learner.smoothing, Fixed(0.5 * learner.schedule().scale(1, 0.0))), losses, **options)
 
-    monkeypatch.setattr(expert_cases, "play", wrong)
+    monkeypatch.setattr(experts, "play", wrong)
 
 
 def advised_at_a_tenth_of_the_scale(monkeypatch):

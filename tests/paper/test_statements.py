@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hannan.paper.statements import STATEMENTS
+from hannan.paper.claim import STATEMENTS
 
 OUTLINE = Path(__file__).parents[1].joinpath("oracles", "paper_outline.tex").read_text(encoding="utf-8")
 NAMES = {"algorithm": "Algorithm {}", "table": "Table {}", "equation": "Equation ({})"}

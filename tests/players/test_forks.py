@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import hannan as hn
-from hannan.learners.decisions.sets import MSets
+from hannan.learners.fpl import MSets
 
 pytestmark = pytest.mark.skipif(
     "fork" not in multiprocessing.get_all_start_methods(), reason="processes are not forked on this system"

@@ -23,7 +23,6 @@ SOURCES = {
     "learners/convex/privacy.py": ("shown",),
     "learners/game_privacy.py": ("shown", "parameters"),
     "learners/private_experts.py": ("certificate",),
-    "players/private_certificate.py": ("_rows", "_assumptions", "_details"),
     "players/private_ball.py": ("certificate",),
     "players/reporting.py": ("_of_learner", "_notes"),
 }

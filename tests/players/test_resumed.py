@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import hannan as hn
-from hannan.learners.decisions.sets import MSets
+from hannan.learners.fpl import MSets
 from hannan.players.certificate import RESUMED, SEEDED
 
 CONVEX = hn.Convex(hn.Ball(2), 1.0, loss_bound=2.0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hannan as hn
-from hannan.learners.decisions.sets import MSets
+from hannan.learners.fpl import MSets
 
 
 def charge(learner, twin, rounds, seed):

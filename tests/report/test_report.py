@@ -16,7 +16,7 @@ from hannan.paper import Effort, claims
 from hannan.paper.page import page as reproduction_page
 from hannan.paper.running import run
 from hannan.report import Badge, Card, Facts, Figure, Layer, Link, Page, Picture, Section, Table, Text, Tile, Tiles
-from hannan.report.blocks import to_html, to_plain
+from hannan.report.page import to_html, to_plain
 from hannan.saving.formatting import number
 from hannan.saving.result import plain
 

@@ -23,7 +23,7 @@ from rejections import rejected
 
 import hannan as hn
 from hannan import saving
-from hannan.learners.decisions.sets import MSets
+from hannan.learners.fpl import MSets
 from hannan.mathematics.convex.polytope import NotConverged
 from hannan.players.load import resumed
 from hannan.saving import files

@@ -16,7 +16,7 @@ import pytest
 
 import hannan as hn
 from hannan.serving import contents as sections
-from hannan.serving import snapshots
+from hannan.serving import journal as journals
 from hannan.serving.backend import complete_snapshots
 from hannan.serving.contents import Contents, NewerVersion, _json
 from hannan.serving.decisions import recovered
@@ -51,7 +51,7 @@ def played(store: Store, rounds: int, name: str = "a") -> list[Any]:
 
 
 def test_parts_come_between_groups(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(snapshots, "SIZE", 100)
+    monkeypatch.setattr(journals, "PART_SIZE", 100)
     with Store(path, snapshot_events=60) as store:
         store.add("a", LEARNER)
         played(store, 200)
@@ -67,7 +67,7 @@ def test_parts_come_between_groups(path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_snapshot_that_is_not_whole_is_none(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(snapshots, "SIZE", 500)
+    monkeypatch.setattr(journals, "PART_SIZE", 500)
     with Store(path) as store:
         store.add("a", LEARNER)
         moves = played(store, 20)
@@ -359,7 +359,7 @@ def test_a_damaged_snapshot_without_its_journal_is_an_error(path: Path, left: st
 
 def test_a_lost_part_without_its_journal_is_an_error(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the check of the last sequence the store would open empty."""
-    monkeypatch.setattr(snapshots, "SIZE", 500)
+    monkeypatch.setattr(journals, "PART_SIZE", 500)
     filled(path)
     with closing(sqlite3.connect(path)) as base, base:
         base.execute("DELETE FROM snapshots WHERE part = 1")

@@ -16,7 +16,7 @@ from forecasts import table
 import hannan as hn
 from hannan.cli.combine import command
 from hannan.tables.combine.run import Run
-from hannan.tables.read import csv_table
+from hannan.tables.read import source
 
 
 def write(path, forecasts, targets, names=None, times=None):
@@ -136,7 +136,7 @@ def test_a_large_file_is_read_in_chunks(tmp_path, monkeypatch):
     forecasts, targets = table(5000, 3)
     file = write(tmp_path / "f.csv", forecasts, targets)
 
-    monkeypatch.setattr(csv_table, "CHUNK_CELLS", 400)
+    monkeypatch.setattr(source, "CHUNK_CELLS", 400)
     sizes, take = [], Run.take
 
     def watched(self, chunk):

@@ -581,7 +581,7 @@ def test_bar_counts_every_row_of_every_pass(monkeypatch):
             seen[-1][1] = played
 
     monkeypatch.setattr(passes, "Progress", Counted)
-    monkeypatch.setattr("hannan.tables.combine.pool.STRETCH", 7)
+    monkeypatch.setattr("hannan.tables.combine.panel.STRETCH", 7)
     frame, quantiled = panel(), nixtla(quantiles=True)
     whole = hn.combine(frame, "y", by="unique_id", pooled=True).forecast
     hn.combine(frame, "y", by="unique_id")

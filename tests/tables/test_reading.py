@@ -10,11 +10,9 @@ import pytest
 
 from hannan.games.checkpoints import Trace
 from hannan.saving.files import Outbox
-from hannan.tables.read import csv_table
-from hannan.tables.read.csv_table import CsvTable, from_text
-from hannan.tables.read.source import open_table
-from hannan.tables.read.table import BadTable, Columns
-from hannan.tables.read.times import Clock, instant
+from hannan.tables.read import source
+from hannan.tables.read.source import CsvTable, from_text, open_table
+from hannan.tables.read.table import BadTable, Clock, Columns, instant
 from hannan.tables.write import RowWriter, Spool, guarded, unguarded
 
 
@@ -88,8 +86,8 @@ def test_chunks_are_the_whole(tmp_path):
 @pytest.fixture
 def quick(monkeypatch):
     pytest.importorskip("pyarrow")
-    monkeypatch.setattr(csv_table, "QUICK_FROM", 1)
-    monkeypatch.setattr(csv_table, "QUICK_BLOCK", 200)
+    monkeypatch.setattr(source, "QUICK_FROM", 1)
+    monkeypatch.setattr(source, "QUICK_BLOCK", 200)
 
 
 def from_file(tmp_path, text, columns=None):

@@ -13,9 +13,8 @@ import hannan as hn
 from hannan.cli.replay import command
 from hannan.mathematics.intervals import clopper_pearson
 from hannan.tables.read.table import BadTable
-from hannan.tables.replay.evaluated import comparators
+from hannan.tables.replay.evaluated import comparators, replay_page
 from hannan.tables.replay.log import Log, NoSupport, Scope, check_uniform, estimates
-from hannan.tables.replay.page import replay_page
 
 MEANS = np.array([0.2, 0.5, 0.8])
 
@@ -428,7 +427,7 @@ def test_the_command_takes_policies_and_contexts(tmp_path):
 
 
 def test_of_many_actions_the_learner_and_the_log_are_drawn_too():
-    from hannan.tables.replay.page import spans
+    from hannan.tables.replay.evaluated import spans
 
     rng = np.random.default_rng(0)
     log = {"a": [f"{k:02d}" for k in rng.integers(50, size=3000)], "r": (rng.random(3000) < 0.02).astype(float)}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import hannan as hn
-from hannan.tables import route
-from hannan.tables.replay import function, log
+from hannan.tables import replay, route
+from hannan.tables.replay import log
 
 
 def test_fixed_sentences_of_results():
@@ -22,8 +22,8 @@ def test_fixed_sentences_of_results():
         log.LOGGED: "mean over the rows of this log of the expected {word} given earlier rows; not the mean over other "
         "logs",
         log.LEARNED: "a context expert recommends actions from earlier rows only, never from the loss of the same row",
-        function.FIXED: "a fixed policy: it learns nothing, so no rows are replayed",
-        function.TOO_FEW: "no replay estimate: fewer than 30 rows were accepted",
+        replay.FIXED: "a fixed policy: it learns nothing, so no rows are replayed",
+        replay.TOO_FEW: "no replay estimate: fewer than 30 rows were accepted",
         route.REGRET: "on this table: mean over the runs for bandit learners; of the mean play, exact, for expert "
         "learners",
         route.BOUND: "on the expected regret, against the adversary in its row",

@@ -10,8 +10,8 @@ import pytest
 
 import hannan as hn
 from hannan.mathematics.intervals import clopper_pearson
+from hannan.tables.replay import _walk
 from hannan.tables.replay.evaluated import steady
-from hannan.tables.replay.function import _walk
 from hannan.tables.replay.log import BERNSTEIN, EXACT, LOGGED, VERIFIED, Log, NoSupport
 from hannan.tables.replay.policies import ContextExpert
 from hannan.tables.replay.policies import sums as policy_sums

@@ -10,8 +10,7 @@ import hannan as hn
 from hannan.learners.adahedge import Rule
 from hannan.tables.combine.long_table import long_table
 from hannan.tables.combine.losses import point_loss
-from hannan.tables.combine.pool import Order, shared, spreads
-from hannan.tables.combine.series import Work, each_series
+from hannan.tables.combine.panel import Order, Work, each_series, shared, spreads
 from hannan.tables.combine.timing import Timing
 
 pandas = pytest.importorskip("pandas")

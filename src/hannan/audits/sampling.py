@@ -28,9 +28,8 @@ from typing import Any
 import numpy as np
 
 from hannan import _engine, validation
-from hannan.audits.finding import listed
 from hannan.mathematics.intervals import clopper_pearson
-from hannan.saving.formatting import figure, sure
+from hannan.saving.formatting import clipped, figure, sure
 from hannan.saving.result import Result, Shown
 from hannan.validation import Array, brief
 
@@ -449,3 +448,8 @@ def _stepped(make: Callable[[np.random.Generator], Any]) -> Run:
 
 def _last(run: Run) -> Play:
     return lambda losses, rng: deque(run(losses, rng), maxlen=1)[0]
+
+
+def listed(numbers: Array) -> str:
+    """Return the first numbers of an array as text that fits on a line."""
+    return clipped(f"[{', '.join(figure(float(x)) for x in numbers[:40].reshape(-1))}]", 100)

@@ -16,8 +16,8 @@ import numpy as np
 import hannan
 from hannan import saving
 from hannan.checks import players
+from hannan.checks.players import Adapter, AdvisedAdapter, adapt, of_arms, state, with_tickets
 from hannan.checks.report import Check, Report, hold, named, needs, rejects, run, skip
-from hannan.checks.settings import Adapter, AdvisedAdapter, adapt, of_arms, state, with_tickets
 from hannan.games.play import play
 from hannan.mathematics.bounds import Against
 from hannan.players.load import load

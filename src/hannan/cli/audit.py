@@ -17,7 +17,7 @@ from hannan.cli.options import emit, rows, shared, written
 from hannan.learners.names import SMOOTHINGS, smoothing
 
 if TYPE_CHECKING:
-    from hannan.audits.finding import Finding
+    from hannan.audits.audit import Finding
     from hannan.audits.sampling import SampledFinding
 
 EPILOG = """\b

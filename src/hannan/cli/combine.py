@@ -261,7 +261,7 @@ def _levels(text: str | None) -> list[float] | None:
 
 def _group_columns(file: Path, target: str, task: Task, delimiter: str) -> tuple[str, ...]:
     """Return the groups that are columns of a file; of standard input, those that are not parts of the times."""
-    from hannan.tables.combine.groups import PARTS, columns_of
+    from hannan.tables.combine.coverage_report import PARTS, columns_of
     from hannan.tables.combine.panels import header
     from hannan.tables.read.table import one_role
 

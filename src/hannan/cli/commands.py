@@ -212,7 +212,7 @@ def _leave(code: int) -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # suppress errors about killed worker processes
         # Look the modules up without importing them: a module that was not imported has no processes or files.
         # The attribute is missing while the module is being imported.
-        getattr(sys.modules.get("hannan.games.sweep.local"), "kill_all", lambda: None)()
+        getattr(sys.modules.get("hannan.games.sweep.workers"), "kill_all", lambda: None)()
         if "hannan.saving.files" in sys.modules:
             sys.modules["hannan.saving.files"].sweep()
     finally:

@@ -75,7 +75,7 @@ def command(
     from hannan.cli.options import listed, opened, save_and_print, watched
     from hannan.tables.learner import for_decisions, parse_range
     from hannan.tables.read.table import Columns, log_roles
-    from hannan.tables.replay.function import evaluate
+    from hannan.tables.replay import evaluate
     from hannan.tables.replay.log import Log, meaning_of, read_log
     from hannan.tables.replay.policies import parse
     from hannan.tables.replay.policies import policies as own_policies

@@ -63,9 +63,8 @@ def command(
     """
     from hannan.paper import Effort, claims
     from hannan.paper.claim import as_printed
-    from hannan.paper.page import page
+    from hannan.paper.page import page, summary
     from hannan.paper.running import run, versions
-    from hannan.paper.verdicts import summary
     from hannan.report.page import PAGE
 
     chosen = claims(only)
@@ -159,7 +158,7 @@ def _watched(count: int, as_json: bool, verbose: bool) -> Iterator[Any]:
 
 def _row(result: Result) -> str:
     """Return the line that --verbose prints for a result."""
-    from hannan.paper.verdicts import KINDS, kind
+    from hannan.paper.page import KINDS, kind
     from hannan.saving.formatting import number
 
     verdict, control = result.verdict, result.control_failed

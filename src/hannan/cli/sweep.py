@@ -11,7 +11,7 @@ import click
 from hannan.cli.options import emit, json_option, rows, shared
 
 if TYPE_CHECKING:
-    from hannan.games.sweep.sweep import Swept
+    from hannan.games.sweep import Swept
 
 EPILOG = """\b
 Examples:
@@ -90,7 +90,7 @@ def run(
     out: Path | None,
 ) -> None:  # fmt: skip
     """Run a plan, or resume it if the folder contains results of it."""
-    from hannan.games.sweep.sweep import SweepFailed, sweep
+    from hannan.games.sweep import SweepFailed, sweep
 
     if out is None:
         raise click.UsageError("--out is required: the folder for the results")
@@ -128,7 +128,7 @@ def _folder(function: Any) -> Any:
 @_folder
 def status(folder: Path, as_json: bool) -> None:
     """Show how many cells are complete."""
-    from hannan.games.sweep.sweep import Swept
+    from hannan.games.sweep import Swept
 
     _print_status(Swept(folder), as_json)
 
@@ -137,7 +137,7 @@ def status(folder: Path, as_json: bool) -> None:
 @_folder
 def show(folder: Path, as_json: bool) -> None:
     """Show regret, intervals, bounds and differences."""
-    from hannan.games.sweep.sweep import Swept
+    from hannan.games.sweep import Swept
 
     swept = Swept(folder)
     if not swept.status["done"]:
@@ -160,7 +160,7 @@ def export(folder: Path, to: Path, as_json: bool) -> None:
 
     The file is byte-identical for identical plans.
     """
-    from hannan.games.sweep.sweep import Swept
+    from hannan.games.sweep import Swept
 
     count = Swept(folder).export(to)
     emit({"file": str(to), "rows": count}, f"{to}: {count} rows", as_json)

@@ -13,7 +13,7 @@ from hannan.games import feeds
 from hannan.games.checkpoints import Checkpoints, Positions
 from hannan.games.runners import Job, Request, Result, Runner, make_room, split
 from hannan.games.stepped import Table
-from hannan.learners.decisions.fpl import FPL, Combinatorial, FPLTrix
+from hannan.learners.fpl import FPL, Combinatorial, FPLTrix
 from hannan.learners.slates import SlateBandit
 from hannan.mathematics.bounds import Units
 from hannan.mathematics.streams import words

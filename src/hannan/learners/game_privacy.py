@@ -267,9 +267,13 @@ def curve(
     learners = [at(epsilon) for epsilon in asked]
     least = bound(free())
     return PrivacyCurve(
-        described, rounds, delta, tuple(asked), tuple(noise(learner) for learner in learners),
-        tuple(bound(learner) for learner in learners), least, withheld[0] if withheld else "", quantity,
-        None if least is None else epsilon_at(MORE_REGRET * least, lambda epsilon: bound(at(epsilon))),
+        described, rounds, delta,
+        epsilons=tuple(asked), scales=tuple(noise(learner) for learner in learners),
+        bounds=tuple(bound(learner) for learner in learners), free=least,
+        withheld=withheld[0] if withheld else "", quantity=quantity,
+        epsilon_at_ten_percent=None if least is None else epsilon_at(
+            MORE_REGRET * least, lambda epsilon: bound(at(epsilon))
+        ),
     )  # fmt: skip
 
 

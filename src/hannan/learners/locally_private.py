@@ -16,7 +16,7 @@ from hannan.learners.game_privacy import REPORTS, GamePrivacy
 from hannan.learners.learner import Learner
 from hannan.mathematics import bounds
 from hannan.mathematics.bounds import Bound, Whom, Withheld
-from hannan.mathematics.randomized_response import RandomizedResponse
+from hannan.mathematics.mechanisms import RandomizedResponse
 from hannan.players.reporting import reporting
 
 SOURCE = "Theorem L of docs/proofs/private.md: randomized response"

@@ -22,10 +22,10 @@ from hannan.learners.memory import NoisyPlayer, Remembered
 from hannan.learners.tuning import Schedule
 from hannan.mathematics import bounds
 from hannan.mathematics.bounds import Bound, Terms, Whom, Withheld
-from hannan.mathematics.correlated_noise import CorrelatedNoise
-from hannan.mathematics.laws.gaussian import Gaussian
+from hannan.mathematics.laws.light import Gaussian
+from hannan.mathematics.mechanisms import CorrelatedNoise
+from hannan.players.certificate import PrivateCertificate
 from hannan.players.convex import NOT_PRIVATE, OF_THIS_COPY
-from hannan.players.private_certificate import PrivateCertificate
 from hannan.saving.formatting import ceiling, figure
 from hannan.validation import Array
 

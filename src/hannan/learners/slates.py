@@ -11,8 +11,8 @@ import numpy as np
 
 from hannan import saving, validation
 from hannan.learners.bandits import Bandit
-from hannan.learners.decisions.sets import MSets
 from hannan.learners.estimators import Estimator, ImplicitExploration, ImportanceWeighted, ReducedVariance
+from hannan.learners.fpl import MSets
 from hannan.learners.learner import name_arms
 from hannan.learners.tuning import Anytime, Fixed, Horizon, Schedule, Tuning
 from hannan.mathematics import bounds, slates

@@ -27,7 +27,7 @@ _CHAPTERS = (
     ("table", "CHAPTER"),
     ("table", "NOTES"),
     ("experts", "CHAPTER"),
-    ("expert_cases", "CHAPTER"),
+    ("experts", "CASES"),
     ("experts", "GROWTH"),
     ("bandit_lemmas", "CHAPTER"),
     ("resampling", "OBSERVABLE"),

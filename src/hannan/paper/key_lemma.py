@@ -12,9 +12,8 @@ from hannan.learners.experts import Experts
 from hannan.learners.tuning import Fixed
 from hannan.mathematics.convex.domains import Box
 from hannan.mathematics.divergences import max_divergence
-from hannan.mathematics.laws.gaussian import Gaussian
 from hannan.mathematics.laws.heavy import Frechet
-from hannan.mathematics.laws.light import Exponential
+from hannan.mathematics.laws.light import Exponential, Gaussian
 from hannan.mathematics.potentials import FTPL, Potential, potential
 from hannan.mathematics.regularizers import Entropy, LogBarrier, Tsallis
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, broken, correct, form, holds

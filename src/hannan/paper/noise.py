@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hannan.audits.convex import audit_convex
+from hannan.audits.audit import audit_convex
 from hannan.learners.convex.learner import Convex
 from hannan.learners.tuning import Fixed
 from hannan.mathematics.convex.domains import Box

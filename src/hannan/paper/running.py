@@ -12,7 +12,7 @@ from typing import Any
 
 from hannan import __version__
 from hannan.games.driver import no_progress
-from hannan.games.sweep.local import Died, answers
+from hannan.games.sweep.workers import Died, answers
 from hannan.paper.claim import Claim, Effort, Verdict, as_printed
 from hannan.saving.result import plain
 

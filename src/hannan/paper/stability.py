@@ -11,9 +11,8 @@ from hannan.audits.audit import audit
 from hannan.learners.experts import Experts
 from hannan.learners.tuning import Fixed
 from hannan.mathematics.divergences import max_divergence, tsallis_divergence
-from hannan.mathematics.laws.gaussian import Gaussian
 from hannan.mathematics.laws.heavy import Frechet, Pareto
-from hannan.mathematics.laws.light import Exponential, Gamma, Gumbel, Laplace
+from hannan.mathematics.laws.light import Exponential, Gamma, Gaussian, Gumbel, Laplace
 from hannan.mathematics.potentials import FTPL, potential
 from hannan.mathematics.regularizers import Entropy, LogBarrier, Tsallis, kappa
 from hannan.mathematics.smoothing import Smoothing

@@ -11,10 +11,9 @@ import numpy as np
 from hannan.games.play import play
 from hannan.learners.experts import Experts
 from hannan.learners.tuning import Fixed
-from hannan.mathematics.laws.gaussian import Gaussian
 from hannan.mathematics.laws.heavy import Frechet, Pareto
 from hannan.mathematics.laws.law import EULER, Law
-from hannan.mathematics.laws.light import Exponential, Gamma, Gumbel, Laplace, Weibull
+from hannan.mathematics.laws.light import Exponential, Gamma, Gaussian, Gumbel, Laplace, Weibull
 from hannan.mathematics.potentials import FTPL
 from hannan.mathematics.printed import expected_norm
 from hannan.paper.claim import Chapter, Effort, Verdict, at_most, bars, broken, correct, form, holds

@@ -11,9 +11,9 @@ from hannan.mathematics.bounds import Bound
 from hannan.mathematics.convex.domains import Ball
 from hannan.mathematics.convex.losses import Loss
 from hannan.mathematics.convex.noise import normals
-from hannan.mathematics.correlated_noise import CorrelatedNoise
+from hannan.mathematics.mechanisms import CorrelatedNoise
+from hannan.players.certificate import PrivateCertificate
 from hannan.players.convex import NOT_PRIVATE, OF_THIS_COPY
-from hannan.players.private_certificate import PrivateCertificate
 from hannan.players.tickets import Point, PointPlayer
 from hannan.saving import fields
 from hannan.saving.formatting import ceiling, figure

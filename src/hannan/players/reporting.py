@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from hannan import validation
 from hannan.mathematics.bounds import Bound
 from hannan.mathematics.streams import words
+from hannan.players.certificate import PrivateCertificate
 from hannan.players.convex import NOT_PRIVATE
 from hannan.players.player import Player
-from hannan.players.private_certificate import PrivateCertificate
 from hannan.players.tickets import Move
 from hannan.validation import Array
 

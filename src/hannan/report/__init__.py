@@ -8,8 +8,22 @@ True
 
 from __future__ import annotations
 
-from hannan.report.blocks import Badge, Block, Card, Facts, Figure, File, Fold, Link, Table, Text, Tile, Tiles
-from hannan.report.page import Page, Section
+from hannan.report.page import (
+    Badge,
+    Block,
+    Card,
+    Facts,
+    Figure,
+    File,
+    Fold,
+    Link,
+    Page,
+    Section,
+    Table,
+    Text,
+    Tile,
+    Tiles,
+)
 from hannan.report.pictures import Layer, Picture
 
 __all__ = [

@@ -13,6 +13,7 @@ import struct
 import threading
 import time
 import zlib
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
@@ -22,9 +23,70 @@ from numpy.typing import NDArray
 from hannan._engine import EventKind
 from hannan.serving import Ended
 from hannan.serving.backend import Backend, Group, IdRecord, Part
-from hannan.serving.snapshots import NAME as SNAPSHOT
-from hannan.serving.snapshots import SIZE, SnapshotParts, TakeSnapshot, parts
 from hannan.serving.tickets import Slate
+
+#: Name of the thread that encodes a snapshot, in parts that are written between groups of events: a decision waits for
+#: at most one part.
+SNAPSHOT = "hannan-snapshot"
+#: Size of a part of a snapshot in bytes.
+PART_SIZE = 1 << 18
+#: Function that copies the current state and returns a function that encodes the copy.
+TakeSnapshot = Callable[[], Callable[[], list[bytes]]]
+
+
+def parts(sequence: int, pieces: list[bytes]) -> Iterator[Part]:
+    """Divide pieces into parts of PART_SIZE bytes.
+
+    >>> [(p.number, p.of, len(p.blob), p.last) for p in parts(7, [b"x" * PART_SIZE, b"yz"])]
+    [(0, 2, 262144, False), (1, 2, 2, True)]
+    """
+    of = max(1, -(-sum(map(len, pieces)) // PART_SIZE))
+    views, number = deque(memoryview(piece) for piece in pieces if piece), 0
+    while number < of:
+        taken, left = list[memoryview](), PART_SIZE
+        while views and left:
+            head = views.popleft()
+            taken.append(head[:left])
+            if len(head) > left:
+                views.appendleft(head[left:])
+            left -= len(taken[-1])
+        yield Part(sequence, number, of, b"".join(taken))
+        number += 1
+
+
+class SnapshotParts:
+    """Parts of a snapshot at `sequence`; `ready` is called when they are available."""
+
+    def __init__(self, sequence: int, encode: Callable[[], list[bytes]], ready: Callable[[], None]) -> None:
+        self.sequence, self._encode, self._ready = sequence, encode, ready
+        self._parts: Iterator[Part] | None = None
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name=SNAPSHOT, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._parts = parts(self.sequence, self._encode())
+        except BaseException as error:
+            self._error = error
+        self._ready()
+
+    def join(self) -> None:
+        """Wait for the end of the thread."""
+        self._thread.join()
+
+    @property
+    def is_ready(self) -> bool:
+        """True if `next` returns a part or raises an error without waiting."""
+        return self._parts is not None or self._error is not None
+
+    def next(self) -> Part:
+        """Return the next part; the caller stops after the last one."""
+        if self._error is not None:
+            raise self._error
+        assert self._parts is not None
+        return next(self._parts)
+
 
 SLOT = 24
 ACT, OBSERVE, EXPIRE, NOTE, BORN, SLATE, SLATE_OBSERVE, SLATE_EXPIRE = (
@@ -475,7 +537,7 @@ class Journal:
 
     def _kept(self, part: Part) -> None:
         """Record that a snapshot is complete."""
-        self.snapshot_slots = part.of * SIZE // SLOT
+        self.snapshot_slots = part.of * PART_SIZE // SLOT
         self._snapshot_sequence, self._snapshot_time, self._snapshot = part.sequence, time.monotonic(), None
 
     def _wake(self) -> None:

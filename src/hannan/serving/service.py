@@ -18,8 +18,7 @@ from hannan.learners import names
 from hannan.players.evidence import Means
 from hannan.serving import BODY, BUSY, CODES, Ended, Refused, schemas
 from hannan.serving.decisions import as_json
-from hannan.serving.histories import Histories
-from hannan.serving.metrics import Metrics
+from hannan.serving.metrics import Histories, Metrics
 from hannan.serving.schemas import PAGE
 from hannan.serving.store import Store
 from hannan.serving.tickets import checked_key

@@ -15,7 +15,7 @@ import threading
 from pathlib import Path
 
 import hannan as hn
-from hannan.serving import snapshots
+from hannan.serving import journal
 from hannan.serving.store import Store
 
 
@@ -50,7 +50,7 @@ def add_banner(store: Store, rng: random.Random) -> None:
 def child(path: str, mode: str, retry: str, seed: int) -> None:
     rng = rng_of(seed)
     store = Store(path, snapshot_events=rng.choice((50, 1_000_000)), patience=20.0)
-    snapshots.SIZE = rng.choice((1500, snapshots.SIZE))  # of many parts, or of one
+    journal.PART_SIZE = rng.choice((1500, journal.PART_SIZE))  # of many parts, or of one
     if mode == "early":  # the control: answers before it is on the disk
         store.queue.journal.wait = lambda sequence: None  # type: ignore[method-assign]
     if mode == "unsynced":  # the other control: SQLite does not wait for the disk

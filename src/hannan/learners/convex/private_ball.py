@@ -19,7 +19,7 @@ from hannan.mathematics.bounds import Bound, Terms, Whom, Withheld
 from hannan.mathematics.convex.domains import Ball
 from hannan.mathematics.convex.losses import Linear, Loss, check_user_defined
 from hannan.mathematics.convex.noise import GaussianNoise
-from hannan.mathematics.correlated_noise import CorrelatedNoise
+from hannan.mathematics.mechanisms import CorrelatedNoise
 from hannan.players.private_ball import PrivateBallPlayer
 
 NOISE = CorrelatedNoise()

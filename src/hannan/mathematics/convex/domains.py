@@ -272,7 +272,7 @@ class Simplex(Domain):
     def mean_width(self) -> float:
         """Mean width, 2 E max_i g_i / chi_d for Gaussian g: ||g|| and g/||g|| are independent."""
         from hannan.mathematics.convex.noise import GaussianNoise
-        from hannan.mathematics.laws.gaussian import Gaussian
+        from hannan.mathematics.laws.light import Gaussian
 
         if self.d == 1:
             return 0.0

@@ -11,7 +11,7 @@ import numpy as np
 from hannan.report import Figure, Fold, Layer, Picture, Table
 from hannan.saving.formatting import counted, figure
 from hannan.tables.combine.quantiles import Grid, QuantileLoss
-from hannan.tables.read.times import instant
+from hannan.tables.read.table import instant
 from hannan.tables.write import Name, release
 from hannan.validation import Array
 

@@ -17,7 +17,7 @@ from hannan.saving.result import Result, Shown, library_of
 from hannan.saving.result import frame_of as made_frame
 from hannan.tables.combine.coverage import Coverage
 from hannan.tables.combine.coverage_certificate import CoverageCertificate
-from hannan.tables.combine.groups import columns_of
+from hannan.tables.combine.coverage_report import columns_of
 from hannan.tables.combine.losses import PointLoss
 from hannan.tables.combine.quantiles import Pricing
 from hannan.tables.combine.run import Run, Task

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from hannan.tables.combine.timing import Timing
 from hannan.tables.read.frames import numbers_of
-from hannan.tables.read.table import BadTable, clipped
-from hannan.tables.read.times import instant
+from hannan.tables.read.table import BadTable, clipped, instant
 from hannan.validation import Array
 
 Whole = NDArray[np.int64]

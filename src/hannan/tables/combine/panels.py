@@ -17,13 +17,12 @@ from hannan.games.driver import Progress
 from hannan.learners.adahedge import Rule
 from hannan.learners.names import FORECASTS
 from hannan.saving.result import Result, Shown, frame_of, library_of
-from hannan.tables.combine.certified_panel import cover_panel, group_columns
 from hannan.tables.combine.coverage_certificate import CoverageCertificate
-from hannan.tables.combine.groups import columns_of as named_groups
+from hannan.tables.combine.coverage_report import columns_of as named_groups
+from hannan.tables.combine.coverage_report import cover_panel, group_columns
 from hannan.tables.combine.long_table import long_table
-from hannan.tables.combine.panel import POOL, PanelSums, combine_long, quantiled_long
+from hannan.tables.combine.panel import POOL, SHARE, PanelSums, combine_long, quantiled_long
 from hannan.tables.combine.panel_summary import PanelSummary, save, weights_long
-from hannan.tables.combine.pool import SHARE
 from hannan.tables.combine.run import Task
 from hannan.tables.learner import for_forecasts
 from hannan.tables.read.frames import columns_of

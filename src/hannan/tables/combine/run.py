@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
 import numpy as np
 
-from hannan.tables.combine.certified_table import CertifiedTable
 from hannan.tables.combine.combiner import Combiner
 from hannan.tables.combine.coverage import Coverage
+from hannan.tables.combine.coverage_report import CertifiedTable
 from hannan.tables.combine.guarantees import Course
 from hannan.tables.combine.quantiles import Pricing, QuantileLoss
 from hannan.tables.combine.timing import Answers, Chunk, Pending, Timing

@@ -15,8 +15,8 @@ from hannan.saving.formatting import ceiling, counted, figure, percent
 from hannan.saving.formatting import clipped as shortened
 from hannan.saving.result import Shown, plain, to_text
 from hannan.tables.combine.calibration import Quantiled
-from hannan.tables.combine.certified_table import CoverageReport
 from hannan.tables.combine.combiner import Combiner
+from hannan.tables.combine.coverage_report import CoverageReport
 from hannan.tables.combine.guarantees import ANY_ROWS, CURVES, EXCESS, MARKS, OWN_ROWS, Course, Promises
 from hannan.tables.combine.hindsight import Hindsight, Oracle
 from hannan.tables.combine.quantiles import left_out

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from hannan import validation
 from hannan.saving.formatting import figure
-from hannan.tables.read.table import UNNAMED, BadTable, clipped
-from hannan.tables.read.times import Clock, Instants
+from hannan.tables.read.table import UNNAMED, BadTable, Clock, Instants, clipped
 from hannan.validation import Array
 
 #: Largest number of rows that wait for their targets.

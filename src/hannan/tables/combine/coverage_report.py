@@ -1,10 +1,12 @@
-"""Intervals of the rows of a table, with their coverage over time."""
+"""Coverage of the intervals of a table or of many series: groups of rows, certificates, and coverage over time."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,11 +15,68 @@ from numpy.typing import NDArray
 from hannan.saving.formatting import figure
 from hannan.tables.combine.conformal import BASES
 from hannan.tables.combine.coverage import BETWEEN, LARGEST, MOST_GROUPS, CertifiedIntervals, Coverage
-from hannan.tables.combine.coverage_certificate import CoverageCertificate
-from hannan.tables.combine.groups import PARTS, codes_of, parts_of
+from hannan.tables.combine.coverage_certificate import CoverageCertificate, joined
+from hannan.tables.combine.long_table import LongTable, cell_text
 from hannan.tables.combine.timing import Block, Chunk, Events
-from hannan.tables.read.table import BadTable
-from hannan.validation import Array
+from hannan.tables.read.table import BadTable, clipped, instant, shown
+from hannan.validation import Array, meant
+
+#: Kinds of groups that are computed from times if the table has no column of the name.
+PARTS: dict[str, Callable[[datetime], str]] = {
+    "hour": lambda when: str(when.hour),
+    "weekday": lambda when: when.strftime("%A"),
+    "month": lambda when: str(when.month),
+    "quarter": lambda when: str((when.month + 2) // 3),
+}
+
+
+def columns_of(groups: Iterable[str] | None, names: Sequence[str], time: str | None) -> tuple[str, ...]:
+    """Return the groups that are columns; the others are parts of the times.
+
+    >>> columns_of(["hour", "shop"], ["shop", "y"], "day")
+    ('shop',)
+    """
+    told = []
+    for name in groups or ():
+        if name in names:
+            told.append(name)
+        elif name not in PARTS:
+            raise BadTable(f"groups need a column {name!r}; columns are {shown(list(names))}{meant(name, names)}")
+        elif time is None:
+            raise BadTable(f"the group {name!r} is a part of the times; name their column with time= (--time)")
+    return tuple(told)
+
+
+def codes_of(values: Sequence[Any], name: str, place: Callable[[int], str]) -> tuple[NDArray[np.int64], list[str]]:
+    """Return (code of each row, values of the codes); raise BadTable for the first row without a value."""
+    texts = np.asarray([str(value) for value in values], dtype=object)
+    found, codes = np.unique(texts.astype(str), return_inverse=True)
+    for k, text in enumerate(found.tolist()):
+        if text.strip() in ("", "nan", "None", "NaT", "<NA>"):
+            row = int(np.argmax(codes == k))
+            raise BadTable(f"{place(row)}: the group {name!r} needs a value; got {clipped(text)}")
+    return codes.astype(np.int64).reshape(-1), found.tolist()
+
+
+def parts_of(times: Sequence[str], name: str, place: Callable[[int], str]) -> list[str]:
+    """Return a part of each time.
+
+    >>> parts_of(["2026-03-02T17:30:00", "2026-03-03"], "weekday", str)
+    ['Monday', 'Tuesday']
+    """
+    part, told, known = PARTS[name], [], {}
+    for row, text in enumerate(times):
+        if text not in known:
+            try:
+                kind, when = instant(text)
+            except ValueError as error:
+                raise BadTable(f"{place(row)}: {error}") from None
+            if kind == "number":
+                raise BadTable(f"{place(row)}: the group {name!r} needs dates; got the time {clipped(text)}")
+            known[text] = part(when)
+        told.append(known[text])
+    return told
+
 
 Whole = NDArray[np.int64]
 
@@ -191,3 +250,90 @@ class CertifiedTable:
 def needs_times(coverage: Coverage | None, group_columns: Sequence[str]) -> bool:
     """Return True if a kind of groups is computed from the times."""
     return coverage is not None and any(name in PARTS for name in coverage.groups or () if name not in group_columns)
+
+
+@dataclass(frozen=True)
+class PanelCoverage:
+    """Coverage of the intervals of many series, in total and per series."""
+
+    report: CoverageReport
+    #: Certificate per series.
+    series: tuple[CoverageCertificate, ...] = field(repr=False)
+
+
+def group_columns(
+    coverage: Coverage, table: LongTable, columns: dict[str, Any], time: str | None
+) -> list[tuple[str, Sequence[Any]]]:
+    """Return (kind, value per row of the long table) of each kind of groups."""
+    if not coverage.groups:
+        return []
+    named = columns_of(coverage.groups, list(columns), time)
+    place = partial(_place, table, 0)
+    texts = [] if time is None else [cell_text(columns[time], int(row)) for row in table.order]
+    return [
+        (name, _texts(columns[name], table.order) if name in named else parts_of(texts, name, place))
+        for name in coverage.groups
+    ]
+
+
+def _place(table: LongTable, first: int, row: int) -> str:
+    return f"the table, {table.place(first + row)}"
+
+
+def _texts(column: Any, order: Whole) -> list[str]:
+    from hannan.tables.read.frames import text_of
+
+    values = text_of(column)
+    return [values[row] for row in order.tolist()]
+
+
+def _events(table: LongTable) -> tuple[Events, Whole]:
+    """Return all events in the order of the long table, by its rows, and where the events of each series begin.
+
+    A target that is known before a row is settled before the row is answered, and a row without a target is forgotten.
+    """
+    rows, starts = len(table.order), table.starts
+    every: Whole = np.arange(rows, dtype=np.int64)
+    ends = np.repeat(starts[1:], np.diff(starts))
+    known = ~np.isnan(table.targets)
+    settled = np.where(known, np.minimum(table.known, ends), every)
+    # Before row t is answered, targets known by then are settled; a row without a target is forgotten after its answer.
+    when = np.concatenate([2 * every, np.where(known, 2 * settled - 1, 2 * every + 0.5)])
+    place = np.lexsort((np.concatenate([every, every]), when))
+    order = np.concatenate([every, ~every])[place]
+    told = np.concatenate([np.full(rows, np.nan), table.targets])[place]
+    cuts: Whole = np.searchsorted(when[place], 2.0 * starts - 1.0, side="right").astype(np.int64)
+    return Events(order, told, np.empty(0, dtype=np.int64)), cuts
+
+
+def cover_panel(
+    table: LongTable, combined: Array, requested: tuple[Coverage, tuple[float, ...]],
+    groups: Sequence[tuple[str, Sequence[Any]]],
+) -> tuple[Array, PanelCoverage]:  # fmt: skip
+    """Return the intervals (rows, coverages, 2) in the order of the long table, and their coverage.
+
+    `combined` has the forecasts in that order, and `requested` the coverage and the levels of quantile columns.
+    """
+    coverage, quantiles = requested
+    check_size(table.forecasts, partial(_place, table, 0), "forecasts")
+    check_size(table.targets, partial(_place, table, 0), "targets")
+    events, cuts = _events(table)
+    pairs: Array = np.empty((len(combined), len(coverage.levels), 2))
+    told: list[CoverageCertificate] = []
+    for s in range(table.series):
+        first, last = int(table.starts[s]), int(table.starts[s + 1])
+        part, rows = slice(int(cuts[s]), int(cuts[s + 1])), slice(first, last)
+        certified = CertifiedIntervals(coverage, quantiles)
+        named = [(name, values[first:last]) for name, values in groups]
+        numbers = group_numbers(certified, named, partial(_place, table, first))
+        order = events.order[part]
+        here = Events(np.where(order >= 0, order - first, order), events.told[part], events.ends)
+        ends = certified.through(here, first, combined[rows], table.forecasts[rows], numbers)
+        pairs[rows] = coverage.pairs(ends)
+        told.append(certified.certificate(BASES[bool(quantiles)]))
+    course = Course(coverage)
+    by_time = np.argsort(table.due, kind="stable")
+    counted = np.isfinite(pairs).any(axis=(1, 2)) & ~np.isnan(table.targets)
+    settled = by_time[counted[by_time]]
+    course.add(np.arange(1, len(settled) + 1, dtype=np.int64), pairs[settled], table.targets[settled])
+    return pairs, PanelCoverage(course.report(joined(told)), tuple(told))

@@ -1,1 +1,0 @@
-"""Learners over combinatorial decisions: sets with an argmin oracle, FPL and FPL-TRIX."""
