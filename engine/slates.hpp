@@ -35,12 +35,16 @@ inline constexpr u64 slate_whole = u64(1) << 52;
 struct SlateKernels {
     /// Probabilities for L at a scale: x and `exact`, whose sum is m 2^52.
     void (*weigh)(const SlateSetup&, SlateRun&, double scale);
-    /// m different items in uniformly random order; each is drawn with its exact probability.
-    void (*draw)(const SlateSetup&, SlateRun&, i64* items);
+    /// Restrict x and `exact` to available items: min(1, alpha x) on these, whose sum is the smaller of m and their
+    /// number, which is returned; 0 on the others.
+    i64 (*restrict)(const SlateSetup&, SlateRun&, const bool* available);
+    /// `count` different items in uniformly random order, where `exact` sums to count 2^52; each is drawn with its exact
+    /// probability.
+    void (*draw)(const SlateSetup&, SlateRun&, i64 count, i64* items);
     /// L after the losses of the items of a slate, which were drawn with these probabilities at this scale. `kept` has the
     /// baseline of every item of that round, or is null for estimators without baselines.
-    void (*settle)(const SlateSetup&, SlateRun&, const i64* items, const double* probabilities, const double* losses,
-                   const double* baselines);
+    void (*settle)(const SlateSetup&, SlateRun&, i64 count, const i64* items, const double* probabilities,
+                   const double* losses, const double* baselines);
     /// Baselines of the reduced-variance estimator at the probabilities and the scale in place.
     void (*baselines)(const SlateSetup&, const SlateRun&, double* out);
 };

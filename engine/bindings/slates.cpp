@@ -72,47 +72,88 @@ public:
         drawn_ = drawn;
     }
 
-    nb::object probabilities() {
+    /// Probabilities of the next slate, of the available items if a mask is given.
+    nb::object probabilities(nb::object available) {
         weigh(drawn_ + 1);
+        if (!available.is_none()) slates().restrict(setup_, run_, mask(available).data());
         Fresh<double> out(x_.size());
         for (std::size_t i = 0; i < x_.size(); ++i) out.data[i] = x_[i];
         return out.give();
     }
-    /// Items in random order, their inclusion probabilities, and the items with a baseline of this round (or None).
-    nb::tuple act() {
+    In<bool> mask(nb::object given) const {
+        auto found = nb::cast<In<bool>>(given);
+        require(found.size() == L_.size(), "a mask must have one entry per item");
+        return found;
+    }
+    /// Items in random order, their inclusion probabilities, and the data for settling: the items with a baseline
+    /// of this round, or None. If some items are unavailable: their mask, and the weight of each shown item in the loss
+    /// that unavailable items are charged.
+    nb::tuple act(nb::object available) {
         weigh(++drawn_);
-        std::vector<i64> items(std::size_t(setup_.m));
-        slates().draw(setup_, run_, items.data());
-        nb::list chosen, chances;
-        for (const i64 item : items) {
-            chosen.append(item);
-            chances.append(x_[std::size_t(item)]);
-        }
         nb::object kept = nb::none();
-        if (has_baselines()) {
+        i64 count = setup_.m;
+        std::vector<double> full;
+        double away = 0.0;
+        if (!available.is_none()) {
+            const auto here = mask(available);
+            full = x_;
+            Fresh<bool> gone(L_.size());
+            for (std::size_t i = 0; i < L_.size(); ++i) {
+                gone.data[i] = !here.data()[i];
+                if (gone.data[i]) away += x_[i];
+            }
+            count = slates().restrict(setup_, run_, here.data());
+            kept = gone.give();
+        } else if (has_baselines()) {
             slates().baselines(setup_, run_, baselines_.data());
             Fresh<bool> mask(L_.size());
             for (std::size_t i = 0; i < L_.size(); ++i) mask.data[i] = baselines_[i] != 0.0;
             kept = mask.give();
         }
+        std::vector<i64> items(static_cast<std::size_t>(count));
+        slates().draw(setup_, run_, count, items.data());
+        nb::list chosen, chances;
+        Fresh<double> weights(items.size());
+        for (std::size_t k = 0; k < items.size(); ++k) {
+            const std::size_t item = std::size_t(items[k]);
+            chosen.append(items[k]);
+            chances.append(x_[item]);
+            weights.data[k] = 0.0;
+            if (!full.empty() && x_[item] > full[item])
+                weights.data[k] = (x_[item] - full[item]) / (away * (x_[item] + setup_.gamma));
+        }
+        if (!full.empty()) kept = nb::make_tuple(kept, weights.give());
         return nb::make_tuple(nb::tuple(chosen), nb::tuple(chances), kept);
     }
     void settle(In<i64> items, In<double> probabilities, In<double> losses, nb::object kept) {
-        const std::size_t m = std::size_t(setup_.m);
-        require(items.size() == m && probabilities.size() == m && losses.size() == m, "items, probabilities and losses must have one number per item of the slate");
-        for (std::size_t k = 0; k < m; ++k) {
+        const std::size_t count = items.size();
+        require(count <= std::size_t(setup_.m) && probabilities.size() == count && losses.size() == count, "items, probabilities and losses must have one number per item of the slate");
+        for (std::size_t k = 0; k < count; ++k) {
             require(items.data()[k] >= 0 && items.data()[k] < setup_.n, "items must be integers from 0 to n - 1");
             require(probabilities.data()[k] > 0.0 && probabilities.data()[k] <= 1.0, "probabilities must be in (0, 1]");
             require(losses.data()[k] >= 0.0 && losses.data()[k] <= 1.0, "losses must be in [0, 1]");
         }
         const double* baselines = nullptr;
-        if (has_baselines()) {
-            const auto mask = nb::cast<In<bool>>(kept);
-            require(mask.size() == L_.size(), "baselines must have one entry per item");
-            for (std::size_t i = 0; i < L_.size(); ++i) baselines_[i] = mask.data()[i] ? 0.5 : 0.0;
+        if (nb::isinstance<nb::tuple>(kept)) {
+            const auto parts = nb::cast<nb::tuple>(kept);
+            require(nb::len(parts) == 2, "a restricted slate has a mask and weights");
+            const auto gone = mask(parts[0]);
+            const auto weights = nb::cast<In<double>>(parts[1]);
+            require(weights.size() == count, "a restricted slate has one weight per item");
+            double charged = 0.0;
+            for (std::size_t k = 0; k < count; ++k) {
+                require(std::isfinite(weights.data()[k]) && weights.data()[k] >= 0.0, "weights must be finite and >= 0");
+                require(!gone.data()[items.data()[k]], "a shown item must be available");
+                charged += weights.data()[k] * losses.data()[k];
+            }
+            for (std::size_t i = 0; i < L_.size(); ++i)
+                if (gone.data()[i]) L_[i] += charged;
+        } else if (has_baselines()) {
+            const auto found = mask(kept);
+            for (std::size_t i = 0; i < L_.size(); ++i) baselines_[i] = found.data()[i] ? 0.5 : 0.0;
             baselines = baselines_.data();
         }
-        slates().settle(setup_, run_, items.data(), probabilities.data(), losses.data(), baselines);
+        slates().settle(setup_, run_, i64(count), items.data(), probabilities.data(), losses.data(), baselines);
     }
     /// Whole rounds with prompt feedback: one row of 0s and 1s per round.
     nb::object play(Table2<double> losses) {
@@ -124,14 +165,14 @@ public:
         nb::gil_scoped_release free;
         for (std::size_t t = 0; t < rounds; ++t) {
             weigh(++drawn_);
-            slates().draw(setup_, run_, items.data());
+            slates().draw(setup_, run_, setup_.m, items.data());
             if (has_baselines()) slates().baselines(setup_, run_, baselines_.data());
             for (std::size_t k = 0; k < items.size(); ++k) {
                 chances[k] = x_[std::size_t(items[k])];
                 paid[k] = losses.data()[t * n + std::size_t(items[k])];
                 chosen.data[t * n + std::size_t(items[k])] = 1;
             }
-            slates().settle(setup_, run_, items.data(), chances.data(), paid.data(),
+            slates().settle(setup_, run_, setup_.m, items.data(), chances.data(), paid.data(),
                             has_baselines() ? baselines_.data() : nullptr);
         }
         nb::gil_scoped_acquire held;
@@ -145,10 +186,11 @@ void bind_slates(nb::module_& m) {
     nb::class_<Slates>(m, "Slates", "One run of a learner that chooses m of n items per round.")
         .def(nb::init<i64, i64, double, double, double, int, double, In<u64>>(), "n"_a, "m"_a, "c"_a, "a"_a, "b"_a,
              "estimator"_a, "gamma"_a, "words"_a)
-        .def("act", &Slates::act, "Return (items, inclusion probabilities, mask of baselines or None).")
-        .def("settle", &Slates::settle, "items"_a, "probabilities"_a, "losses"_a, "baselines"_a.none())
+        .def("act", &Slates::act, "available"_a = nb::none(),
+             "Return (items, inclusion probabilities, data for settling).")
+        .def("settle", &Slates::settle, "items"_a, "probabilities"_a, "losses"_a, "kept"_a.none())
         .def("play", &Slates::play, "losses"_a, "Play whole rounds; return one row of 0s and 1s per round.")
-        .def("probabilities", &Slates::probabilities, "Return the inclusion probabilities of the next round.")
+        .def("probabilities", &Slates::probabilities, "available"_a = nb::none(), "Return the inclusion probabilities of the next round.")
         .def("restore", &Slates::restore, "losses"_a, "drawn"_a)
         .def_prop_ro("losses", &Slates::losses)
         .def_prop_ro("drawn", &Slates::drawn)

@@ -38,10 +38,15 @@ void sort_again(const double* L, i32* order, i64 n) {
     }
 }
 
-/// Round to multiples of 2^-52 between 2^-52 and 1 whose sum is m: the remainder goes to the largest below 1.
+/// Round to multiples of 2^-52 between 2^-52 and 1 whose sum is m: the remainder goes to the largest below 1. Items of
+/// probability 0 are unavailable and keep it.
 void round_exactly(const double* x, u64* exact, i64 n, i64 m) {
     i64 left = i64(u64(m) << 52);
     for (i64 i = 0; i < n; ++i) {
+        if (x[i] == 0.0) {
+            exact[i] = 0;
+            continue;
+        }
         const u64 rounded = u64(x[i] * 0x1p52 + 0.5);
         exact[i] = rounded < 1 ? 1 : rounded > slate_whole ? slate_whole : rounded;
         left -= i64(exact[i]);
@@ -49,7 +54,7 @@ void round_exactly(const double* x, u64* exact, i64 n, i64 m) {
     while (left != 0) {
         i64 best = -1;
         for (i64 i = 0; i < n; ++i) {
-            const bool movable = left > 0 ? exact[i] < slate_whole : exact[i] > 1;
+            const bool movable = left > 0 ? exact[i] > 0 : exact[i] > 1;
             if (movable && exact[i] < slate_whole && (best < 0 || exact[i] > exact[best])) best = i;
         }
         // Every remaining item has probability 1: subtract from one of them.
@@ -104,6 +109,35 @@ void weigh(const SlateSetup& s, SlateRun& run, double scale) {
     for (i64 i = 0; i < n; ++i) run.x[i] = double(run.exact[i]) * 0x1p-52;
 }
 
+i64 restrict_to(const SlateSetup& s, SlateRun& run, const bool* available) {
+    i64 found = 0;
+    double sum = 0.0;
+    for (i64 i = 0; i < s.n; ++i) {
+        found += available[i];
+        sum += available[i] ? run.x[i] : 0.0;
+    }
+    const i64 count = min(s.m, found);
+    double alpha = 0.0, clamped = 0.0;
+    // Clamp at 1 until no further item exceeds 1: alpha increases, so that clamped items stay clamped.
+    while (count < found) {
+        const double next = max((double(count) - clamped) / sum, 1.0);
+        if (!(next > alpha)) break;
+        alpha = next, clamped = 0.0, sum = 0.0;
+        for (i64 i = 0; i < s.n; ++i) {
+            if (!available[i]) continue;
+            if (run.x[i] * alpha >= 1.0)
+                clamped += 1.0;
+            else
+                sum += run.x[i];
+        }
+    }
+    for (i64 i = 0; i < s.n; ++i)
+        run.x[i] = !available[i] ? 0.0 : count == found ? 1.0 : min(run.x[i] * alpha, 1.0);
+    round_exactly(run.x, run.exact, s.n, count);
+    for (i64 i = 0; i < s.n; ++i) run.x[i] = double(run.exact[i]) * 0x1p-52;
+    return count;
+}
+
 /// A uniform integer below `count`, without bias (Lemire 2019).
 HN_INLINE u64 below(Words& s, u64 count) {
     for (;;) {
@@ -122,19 +156,19 @@ template <class Item> HN_INLINE void shuffle(Words& s, Item* items, i64 count) {
 }
 
 /// Systematic sampling of items in random order: u, u + 2^52, ... fall into m different items.
-void draw(const SlateSetup& s, SlateRun& run, i64* items) {
+void draw(const SlateSetup& s, SlateRun& run, i64 count, i64* items) {
     for (i64 i = 0; i < s.n; ++i) run.shuffled[i] = i32(i);
     shuffle(run.stream, run.shuffled, s.n);
     u64 next = next_word(run.stream) >> 12, end = 0;
     i64 found = 0;
-    for (i64 k = 0; k < s.n && found < s.m; ++k) {
+    for (i64 k = 0; k < s.n && found < count; ++k) {
         end += run.exact[run.shuffled[k]];
         if (next < end) {
             items[found++] = run.shuffled[k];
             next += slate_whole;
         }
     }
-    shuffle(run.stream, items, s.m);
+    shuffle(run.stream, items, count);
 }
 
 void baselines(const SlateSetup& s, const SlateRun& run, double* out) {
@@ -142,11 +176,11 @@ void baselines(const SlateSetup& s, const SlateRun& run, double* out) {
     for (i64 i = 0; i < s.n; ++i) out[i] = square > 4.0 && run.x[i] * square >= 4.0 ? 0.5 : 0.0;
 }
 
-void settle(const SlateSetup& s, SlateRun& run, const i64* items, const double* probabilities, const double* losses,
-            const double* kept) {
+void settle(const SlateSetup& s, SlateRun& run, i64 count, const i64* items, const double* probabilities,
+            const double* losses, const double* kept) {
     if (kept)
         for (i64 i = 0; i < s.n; ++i) run.L[i] += kept[i];
-    for (i64 k = 0; k < s.m; ++k) {
+    for (i64 k = 0; k < count; ++k) {
         const i64 item = items[k];
         const double base = kept ? kept[item] : 0.0;
         run.L[item] += (losses[k] - base) / (probabilities[k] + s.gamma);
@@ -156,6 +190,6 @@ void settle(const SlateSetup& s, SlateRun& run, const i64* items, const double* 
 }  // namespace
 
 extern const SlateKernels slates;
-const SlateKernels slates = {weigh, draw, settle, baselines};
+const SlateKernels slates = {weigh, restrict_to, draw, settle, baselines};
 
 }  // namespace hn::HN_ISA

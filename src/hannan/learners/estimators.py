@@ -225,8 +225,9 @@ class ImplicitExploration(Estimator):
 
     Parameters
     ----------
-    gamma : float
-        Number > 0 that is added to the probability.
+    gamma : float, optional
+        Number > 0 that is added to the probability. Default: the learner computes it from its number of rounds;
+        `SlateBandit` does so.
 
     Notes
     -----
@@ -244,17 +245,20 @@ class ImplicitExploration(Estimator):
     2.0
     """
 
-    gamma: float
+    gamma: float | None = None
     kernel: ClassVar[str] = "implicit"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "gamma", validation.positive(self.gamma, "gamma"))
+        if self.gamma is not None:
+            object.__setattr__(self, "gamma", validation.positive(self.gamma, "gamma"))
 
     def weight(self, drawn: Drawn, uniform: Callable[[], float]) -> float:
-        return 1.0 / (drawn.probability + self.gamma)
+        return 1.0 / (drawn.probability + self.exploration)
 
     @property
     def exploration(self) -> float:
+        if self.gamma is None:
+            raise ValueError("gamma is required for this learner; pass hn.ImplicitExploration(gamma); got gamma=None")
         return self.gamma
 
 
@@ -333,6 +337,8 @@ def check_playable(estimator: Any, n: int) -> None:
         raise ValueError(
             f"estimator must not override {kind}; got {estimator!r}, with user-defined {', '.join(own)}. {POSSIBLE}"
         )
+    if isinstance(estimator, ImplicitExploration):
+        _ = estimator.exploration  # raises if gamma was omitted
     if not estimator.kernel:
         rule = by_rule(estimator)
         for distribution in (np.full(n, 1.0 / n), np.linspace(1.0, 2.0, n) / np.linspace(1.0, 2.0, n).sum()):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -45,8 +44,8 @@ class SlateBandit(saving.Described):
     tuning : Anytime, Horizon or Fixed, optional
         Rule that sets the scale. Default: `Anytime()`, for which the number of rounds need not be known.
     estimator : Estimator, optional
-        `ReducedVariance()` (default), `ImportanceWeighted()`, or `ImplicitExploration(gamma)`, whose bound holds even
-        against an adaptive adversary; `SlateBandit.robust` computes its gamma.
+        `ReducedVariance()` (default), `ImportanceWeighted()`, or `ImplicitExploration()`, whose bound holds even
+        against an adaptive adversary. With `Horizon` its gamma may be omitted.
     loss_range : tuple of float
         Smallest and largest loss of an item.
     gains : bool
@@ -94,6 +93,10 @@ class SlateBandit(saving.Described):
                 "estimator must be ReducedVariance, ImportanceWeighted or ImplicitExploration for slates; "
                 f"got {self.estimator!r}"
             )
+        if self._has_no_gamma and not isinstance(self.tuning, Horizon):
+            raise ValueError(
+                f"gamma is required unless tuning is Horizon; pass hn.ImplicitExploration(gamma); got {self.tuning!r}"
+            )
         put(self, "loss_range", validation.loss_range(self.loss_range, validation.LARGEST_LOSS))
         if not isinstance(self.gains, bool):
             raise ValueError(f"gains must be True or False; got {self.gains!r}")
@@ -123,11 +126,23 @@ class SlateBandit(saving.Described):
         >>> round(SlateBandit.robust(8, 2, 10_000).bound(against="any").value)
         1466
         """
-        plain = cls(n, size, Horizon(rounds), **options)
-        if plain.size == plain.n:
-            return plain
-        gamma = slates.implicit_gamma(plain.n, plain.size, plain.tuning.told_rounds or 1)
-        return dataclasses.replace(plain, estimator=ImplicitExploration(gamma))
+        return cls(n, size, Horizon(rounds), ImplicitExploration(), **options)
+
+    @property
+    def _has_no_gamma(self) -> bool:
+        return isinstance(self.estimator, ImplicitExploration) and self.estimator.gamma is None
+
+    @property
+    def has_baselines(self) -> bool:
+        """True if estimates have a baseline per item."""
+        return type(self.estimator) is ReducedVariance
+
+    @property
+    def exploration(self) -> float:
+        """gamma of implicit exploration; 0 for other estimators."""
+        if isinstance(self.tuning, Horizon) and self._has_no_gamma:
+            return slates.implicit_gamma(self.n, self.size, self.tuning.rounds)
+        return self.estimator.exploration
 
     def __repr__(self) -> str:
         parts = [repr(list(self.arms) if self.arms else self.n), repr(self.size)]
@@ -155,7 +170,7 @@ class SlateBandit(saving.Described):
         n, m, tuning = self.n, self.size, self.tuning
         if m == n:
             return Schedule.constant(1.0)
-        reduced = type(self.estimator) is ReducedVariance
+        reduced = self.has_baselines
         if isinstance(tuning, Fixed):
             return Schedule.constant(tuning.scale)
         if isinstance(tuning, Horizon):
@@ -171,8 +186,9 @@ class SlateBandit(saving.Described):
     # Bounds
 
     def bound(
-        self, rounds: int | None = None, best_loss: float | None = None, *, printed: bool = False, against: Whom = None
-    ) -> Bound:
+        self, rounds: int | None = None, best_loss: float | None = None, *, printed: bool = False,
+        against: Whom = None, restricted: int = 0,
+    ) -> Bound:  # fmt: skip
         """Return the smallest proved bound on the expected regret.
 
         Parameters
@@ -185,6 +201,9 @@ class SlateBandit(saving.Described):
             Not available: the paper has no slates.
         against : {"adaptive", "oblivious", "iid"}, optional
             Adversary the bound must hold against. Default: whichever gives the smallest bound.
+        restricted : int, optional
+            Number of rounds in which some items were unavailable. In these rounds, the regret compares with a slate
+            whose unavailable items are replaced (docs/proofs/slates.md, section 6).
 
         Returns
         -------
@@ -207,14 +226,22 @@ class SlateBandit(saving.Described):
         rounds = validation.count(rounds, "rounds", least=0)
         if horizon is not None and rounds > horizon:
             raise Withheld(f"{self.tuning!r} is tuned for {horizon} rounds; no bound is proved for {rounds}")
+        restricted = validation.count(restricted, "restricted", least=0)
+        if restricted > rounds:
+            raise ValueError(f"restricted must be at most rounds = {rounds}; got {restricted}")
         if self.size == self.n or rounds == 0:
             return bounds.nothing()
-        return self._proved(rounds, against).asked(against)
+        return self._proved(rounds, against, restricted).asked(against)
 
-    def _proved(self, rounds: int, against: Whom) -> Bound:
+    def _proved(self, rounds: int, against: Whom, restricted: int) -> Bound:
         n, m, schedule = self.n, self.size, self.schedule()
         most = rounds * self.width * m
-        if m == 1 and type(self.estimator) is ReducedVariance and not isinstance(self.tuning, Fixed):
+        if (
+            restricted == 0
+            and m == 1
+            and type(self.estimator) is ReducedVariance
+            and not isinstance(self.tuning, Fixed)
+        ):
             tuning = self.tuning if isinstance(self.tuning, Horizon) else None
             if tuning is not None or self.tuning == Anytime():
                 single = Bandit(n, tuning=tuning) if tuning is not None else Bandit(n)
@@ -224,22 +251,24 @@ class SlateBandit(saving.Described):
             return np.asarray(schedule.c * np.sqrt(schedule.a + schedule.b * t))
 
         terms: Terms
-        if type(self.estimator) is ReducedVariance:
+        reduced = self.has_baselines
+        more = slates.unavailable(n, m, scale, restricted, reduced) if restricted else {}
+        if reduced:
             constant = schedule.scale(1, 0.0)
             if schedule.is_constant:
                 terms = slates.reduced_variance_constant(n, m, constant, rounds)
             else:
                 terms = slates.reduced_variance(n, m, scale, rounds)
-            return self._stated(terms, "oblivious", most)
+            return self._stated(terms | more, "oblivious", most)
         if type(self.estimator) is ImportanceWeighted:
-            return self._stated(slates.importance_weighted(n, m, scale, rounds), "oblivious", most)
+            return self._stated(slates.importance_weighted(n, m, scale, rounds) | more, "oblivious", most)
         if not schedule.is_constant:
             raise Withheld(f"implicit exploration has a bound for Horizon and Fixed; got {self.tuning!r}")
-        terms = slates.implicit(n, m, schedule.scale(1, 0.0), self.estimator.exploration, rounds)
+        terms = slates.implicit(n, m, schedule.scale(1, 0.0), self.exploration, rounds)
         if against != "any":
             # Against a slate that is fixed in advance the last term is not needed.
-            return self._stated(dict(list(terms.items())[:-1]), "oblivious", most)
-        return self._stated(terms, "any", most)
+            return self._stated(dict(list(terms.items())[:-1]) | more, "oblivious", most)
+        return self._stated(terms | more, "any", most)
 
     def _stated(self, terms: Terms, against: bounds.Against, most: float) -> Bound:
         value = bounds.rounded_up(math.fsum(terms.values())) * self.width
@@ -248,7 +277,9 @@ class SlateBandit(saving.Described):
         schedule = self.schedule()
         scale = schedule.scale(1, 0.0) if schedule.is_constant else None
         terms = {name: term * self.width for name, term in terms.items()}
-        sense: bounds.Sense = "arm" if against == "oblivious" else "draws"
+        sense: bounds.Sense = "draws" if against == "any" else "slate"
+        if against != "any" and "unavailable items" in terms:
+            sense = "available_slate"
         return Bound(value, terms, _THEOREM, scale, str(schedule), sense=sense, against=against)
 
     # Play
@@ -260,7 +291,7 @@ class SlateBandit(saving.Described):
         schedule = self.schedule()
         return _engine.Slates(
             n=self.n, m=self.size, c=schedule.c, a=schedule.a, b=schedule.b,
-            estimator=ESTIMATORS[type(self.estimator)], gamma=self.estimator.exploration, words=words,
+            estimator=ESTIMATORS[type(self.estimator)], gamma=self.exploration, words=words,
         )  # fmt: skip
 
     def start(self, seed: int | None = None, name: str | None = None) -> SlatePlayer:

@@ -40,7 +40,20 @@ Proved = Literal["whole", "published", "numerical"]
 #:   likely   regret of this run, with the probability that the condition states
 #:   kept     noise is kept, so moves reveal it: no bound against an adaptive adversary
 Sense = Literal[
-    "run", "moves", "mean", "draws", "arm", "expert", "path", "map", "available", "available_map", "likely", "kept"
+    "run",
+    "moves",
+    "mean",
+    "draws",
+    "arm",
+    "expert",
+    "path",
+    "slate",
+    "map",
+    "available",
+    "available_slate",
+    "available_map",
+    "likely",
+    "kept",
 ]
 
 #: Property that a bound also covers: initial losses of a learner, at the cost of their spread.
@@ -79,15 +92,19 @@ _OTHERWISE: dict[str, str] = {
     "expert": "bounds the pseudo-regret only: max_i E[learner's loss - loss of expert i]",
     "path": "bounds the pseudo-regret only: the maximum of E[learner's loss - loss of the path] over paths of arms "
     "fixed in advance",
+    "slate": "bounds the pseudo-regret only: the maximum of E[learner's loss - loss of the slate] over slates fixed in "
+    "advance",
     "map": "bounds the pseudo-regret only: the maximum of E[learner's loss - loss of the map] over maps from keys to "
     "arms fixed in advance",
     "available": "bounds the pseudo-regret only: max_i E[learner's loss - loss of arm i], both over the rounds in "
     "which arm i was available",
+    "available_slate": "bounds the pseudo-regret only: the maximum of E[learner's loss - loss of the slate] over "
+    "slates fixed in advance, whose unavailable items are replaced as stated",
     "available_map": "bounds the pseudo-regret only: the maximum of E[learner's loss - loss of the map] over maps from "
     "keys to arms fixed in advance, both over the rounds in which the arm of the key was available",
 }
 #: Sense of a bound if some arms were unavailable in some rounds.
-_RESTRICTED: dict[str, Sense] = {"arm": "available", "map": "available_map"}
+_RESTRICTED: dict[str, Sense] = {"arm": "available", "slate": "available_slate", "map": "available_map"}
 #: Comparator of a bound that holds for one comparator named in advance.
 _NAMED: dict[str, str] = {"arm": "arm", "available": "arm", "expert": "expert", "path": "path", "map": "map key -> arm"}
 _HOLDS_FOR: dict[str, tuple[str, ...]] = {

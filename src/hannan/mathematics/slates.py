@@ -93,6 +93,17 @@ def reduced_variance(n: int, size: int, scale: Callable[[Array], Array], rounds:
     return terms
 
 
+def unavailable(n: int, size: int, scale: Callable[[Array], Array], rounds: int, reduced: bool) -> Terms:
+    """Return the term that bounds what `rounds` rounds with unavailable items add, for a nondecreasing scale.
+
+    >>> unavailable(8, 2, lambda t: 2.0 + 0.0 * t, 10, reduced=False)
+    {'unavailable items': 10.0}
+    """
+    more = size + (root(n, size) if reduced else 0.0)
+    added = _sum_of_rounds(lambda t: more / scale(t), scale, rounds, lambda s, _: more / s)
+    return {"unavailable items": added}
+
+
 def importance_weighted_scale(n: int, size: int, rounds: int) -> float:
     """Return the constant scale with the smallest bound of Theorem 1."""
     r = root(n, size)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import math
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -13,8 +14,9 @@ from hannan import _engine, validation
 from hannan.mathematics.bounds import Bound, rounded_up
 from hannan.mathematics.streams import words
 from hannan.players import identity
-from hannan.players.certificate import EVERY_TIME, Certificate
+from hannan.players.certificate import EVERY_TIME, Certificate, in_rounds
 from hannan.players.decisions import DecisionsPlayer
+from hannan.players.sleeping import mask_of
 from hannan.players.tickets import Book, Written
 from hannan.saving import fields
 from hannan.saving.formatting import sure
@@ -43,9 +45,25 @@ class SlateMove(Written, SlateTicket):
         Items in the order in which they are shown.
     probabilities : tuple of float
         Inclusion probability of each shown item: the propensity that off-policy evaluation needs.
+
+    Examples
+    --------
+    >>> import hannan as hn
+    >>> move = hn.SlateBandit(["a", "b", "c"], 2).start(seed=0).act()
+    >>> move.arms == tuple("abc"[i] for i in move.actions), move.probabilities == (2 / 3, 2 / 3)
+    (True, False)
+    >>> type(move).from_json(move.to_json()) == move
+    True
     """
 
     __slots__ = ()
+
+    names: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def arms(self) -> tuple[Any, ...]:
+        """Names of the items in the order in which they are shown; their numbers if items have no names."""
+        return tuple(self.names[i] for i in self.action) if self.names else self.action
 
     @property
     def actions(self) -> tuple[int, ...]:
@@ -59,6 +77,16 @@ class SlateMove(Written, SlateTicket):
         For items in random order it is a mean over all orders, without a known closed form.
         """
         return None
+
+    def to_json(self) -> str:
+        """Return the ticket as JSON text, to be logged and settled later, also after a restart.
+
+        Returns
+        -------
+        str
+            JSON text for `from_json`.
+        """
+        return json.dumps(self._asdict() | ({"arms": self.arms} if self.names else {}))
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -76,16 +104,39 @@ class SlateMove(Written, SlateTicket):
         """
         try:
             told = json.loads(text)
+            told.pop("arms", None)  # the names of the items
             items, shares = tuple(told.pop("action")), tuple(told.pop("probabilities"))
             return cls(**told, action=items, probabilities=shares)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ValueError(f"a slate's ticket must be JSON with {', '.join(cls._fields)}: {error}") from None
 
 
+@functools.lru_cache(maxsize=256)
+def slate_move_of(names: tuple[str, ...]) -> type[SlateMove]:
+    """Return the class of slates of items with these names; `SlateMove` if there are none.
+
+    >>> slate_move_of(("a", "b"))("p1", 3, (1,), (0.25,)).arms
+    ('b',)
+    """
+    return type("SlateMove", (SlateMove,), {"__slots__": (), "names": names}) if names else SlateMove
+
+
+#: Meaning of the regret if items were unavailable.
+REPLACED = (
+    "items were unavailable {where}: there, the regret compares with a slate whose unavailable items are replaced by "
+    "the items that fill their places, with the mean loss of these; empty places count as loss 0"
+)
+#: Meaning of the regret if shown items had no feedback.
+FILLED = (
+    "{count} shown items had no feedback and count with the loss or reward that you stated: bound and regret are about "
+    "these numbers, and need that missing feedback does not depend on your moves"
+)
+
+
 class SlatePlayer(DecisionsPlayer):
     """A running `SlateBandit`. It is not thread-safe.
 
-    `act()` returns a slate; `observe(move, losses)` takes one loss per shown item, in the order of `move.action`,
+    `act()` returns a slate; `observe(move, losses)` takes one loss per shown item, in the order of `move.actions`,
     late and in any order.
     """
 
@@ -93,10 +144,13 @@ class SlatePlayer(DecisionsPlayer):
     _move = SlateMove  # type: ignore[assignment]
 
     def __init__(self, learner: Any, seed: int | None, name: str | None = None) -> None:
-        _engine.Book.__init__(self, "", SlateMove)
+        self._move = slate_move_of(learner.arms or ())
+        _engine.Book.__init__(self, "", self._move)
         self.learner, self.sees_all = learner, False
         self._run = learner.run(words(self._take_name(seed, name), 0))
         self.own = 0.0
+        #: Rounds with unavailable items; items shown in settled rounds, and those without feedback.
+        self._restricted = self._shown = self._filled = 0
 
     @property
     def losses(self) -> Array:  # type: ignore[override]
@@ -104,30 +158,46 @@ class SlatePlayer(DecisionsPlayer):
         found: Array = self._run.losses
         return found
 
-    def distribution(self) -> Array:
-        """Return the inclusion probabilities of the next slate; they sum to the size.
+    def distribution(self, awake: Any = None) -> Array:
+        """Return the inclusion probabilities of the next slate; they sum to its number of items.
+
+        Parameters
+        ----------
+        awake : array-like of bool, optional
+            True for each available item. Default: all items are available.
 
         Returns
         -------
         ndarray
             One probability per item, each a multiple of 2^-52.
         """
-        found: Array = self._run.probabilities()
+        found: Array = self._run.probabilities(self._mask(awake))
         return found
 
-    def act(self) -> SlateMove:  # type: ignore[override]
+    def _mask(self, awake: Any) -> Any:
+        return None if awake is None else mask_of(awake, self.learner.n, "item")
+
+    def act(self, awake: Any = None) -> SlateMove:  # type: ignore[override]
         """Draw a slate.
+
+        Parameters
+        ----------
+        awake : array-like of bool, optional
+            True for each available item. If fewer than `size` items are available, all of them are shown. Default: all
+            items are available.
 
         Returns
         -------
         SlateMove
             Items and their inclusion probabilities.
         """
-        items, probabilities, kept = self._run.act()
+        mask = self._mask(awake)
+        items, probabilities, kept = self._run.act(mask)
+        self._restricted += mask is not None
         move: SlateMove = self._issue(items, probabilities, kept)
         return move
 
-    def observe(self, move: Any, loss: Any = None, *, reward: Any = None) -> None:
+    def observe(self, move: Any, loss: Any = None, *, reward: Any = None, missing: float | None = None) -> None:
         """Settle a slate with the losses of its items.
 
         Parameters
@@ -135,27 +205,71 @@ class SlatePlayer(DecisionsPlayer):
         move : SlateMove
             Slate that `act` returned.
         loss : array_like
-            One loss per shown item, in the order of `move.action`.
+            One loss per shown item, in the order of `move.actions`; None or NaN for an item without feedback.
         reward : array_like, optional
             The same for a learner of rewards (`gains=True`).
+        missing : float, optional
+            Loss or reward of items without feedback, such as 0 for "no click". Required if there are such items.
+
+        Raises
+        ------
+        ValueError
+            If a loss is invalid, or the slate is not pending. The player is then unchanged.
+
+        Examples
+        --------
+        >>> import hannan as hn
+        >>> player = hn.SlateBandit(4, 2, gains=True).start(seed=0)
+        >>> player.observe(player.act(), reward=[1.0, None], missing=0.0)
         """
         if reward is not None:
             if loss is not None or not self.learner.gains:
                 raise ValueError("reward= is for learners with gains=True, instead of loss")
             loss = reward
         number = self._ticket(move)
-        row = validation.losses(loss)
-        size, (low, high) = self.learner.size, self.learner.loss_range
-        if row.shape != (size,):
-            raise ValueError(f"loss must have {size} numbers, one per shown item; got shape {row.shape}")
-        validation.row(row, size, low, high)
+        row, filled = self.filled(loss, len(move.action), missing)
+        low = self.learner.loss_range[0]
         normal = np.ascontiguousarray(self.learner.units.zero - row if self.learner.gains else row - low)
         normal = np.ascontiguousarray(np.clip(normal / self.learner.width, 0.0, 1.0))
-        self._run.settle(
-            np.array(move.action, dtype=np.int64), np.array(move.probabilities), normal, self._kept(number)
-        )
+        items, shares = np.array(move.action, dtype=np.int64), np.array(move.probabilities)
+        self._run.settle(items, shares, normal, self._kept(number))
         self.own += float(normal.sum())
+        self._shown += len(row)
+        self._filled += filled
         self._close(number)
+
+    def filled(self, loss: Any, size: int, missing: float | None) -> tuple[Array, int]:
+        """Return (losses of the shown items, number of items without feedback), or raise ValueError.
+
+        Parameters
+        ----------
+        loss : array_like
+            Losses or rewards of the shown items, None or NaN for an item without feedback.
+        size : int
+            Number of shown items.
+        missing : float or None
+            Loss or reward of items without feedback.
+
+        Returns
+        -------
+        tuple
+            The array and the number.
+        """
+        low, high = self.learner.loss_range
+        if isinstance(loss, (list, tuple)):
+            loss = [math.nan if one is None else one for one in loss]
+        absent = np.isnan(loss) if _is_numeric(loss) else np.zeros(0, dtype=bool)
+        if absent.any():
+            if missing is None:
+                raise ValueError(
+                    f"loss has no number for item {int(np.argmax(absent))} of the slate; pass missing=, the loss or "
+                    f"reward of items without feedback; got {validation.brief(loss)}"
+                )
+            loss = np.where(absent, validation.between(missing, low, high, "missing"), loss)
+        row = validation.losses(loss, "loss")
+        if row.shape != (size,):
+            raise ValueError(f"loss must have {size} numbers, one per shown item; got shape {row.shape}")
+        return validation.row(row, size, low, high), int(absent.sum())
 
     def least_estimate(self) -> float:
         """Return the smallest estimated loss of a slate, for losses in [0, 1]."""
@@ -166,14 +280,15 @@ class SlatePlayer(DecisionsPlayer):
             return None, withheld
         for against in ("any", None):
             try:
-                return self.learner.bound(self._settled, against=against), ""
+                restricted = min(self._restricted, self._settled)
+                return self.learner.bound(self._settled, against=against, restricted=restricted), ""
             except ValueError as reason:
                 why = str(reason)
         return None, why
 
     def _this_run(self, delta: float, regret: float) -> float:
         """Return the bound of Theorem 3 on the realized regret, for losses in [0, 1]."""
-        n, m, gamma = self.learner.n, self.learner.size, self.learner.estimator.exploration
+        n, m, gamma = self.learner.n, self.learner.size, self.learner.exploration
         return rounded_up(regret + m / (2.0 * gamma) * math.log(n / (m * delta)))
 
     def certificate(self, delta: float | None = None) -> Certificate:
@@ -190,7 +305,7 @@ class SlatePlayer(DecisionsPlayer):
             The certificate, in the units of the losses.
         """
         plain = super().certificate(delta)
-        learner, regret, gamma = self.learner, self.own - self.least_estimate(), self.learner.estimator.exploration
+        learner, regret, gamma = self.learner, self.own - self.least_estimate(), self.learner.exploration
         line, says = plain.on_this_run, plain.on_this_run_says
         if delta is not None and gamma > 0.0 and learner.size < learner.n:
             why = self._lost() or ("moves are pending" if self._open_count else "")
@@ -198,12 +313,22 @@ class SlatePlayer(DecisionsPlayer):
             says = f"no high-probability bound: {why}" if why else f"with probability {sure(delta)}, {EVERY_TIME}"
         return dataclasses.replace(
             plain,
-            own_loss=float(learner.units.total(self.own, learner.size * self._settled)),
+            own_loss=float(learner.units.total(self.own, self._shown)),
             estimated_regret=learner.width * regret,
             comparator="slate",
             on_this_run=line,
             on_this_run_says=says,
+            notes=(*plain.notes, *self._notes()),
         )
+
+    def _notes(self) -> tuple[tuple[str, str], ...]:
+        """Return the assumptions about unavailable items and missing feedback, as (label, text)."""
+        rows = []
+        if self._restricted:
+            rows.append(("available", REPLACED.format(where=in_rounds(self._restricted))))
+        if self._filled:
+            rows.append(("feedback", FILLED.format(count=self._filled)))
+        return tuple(rows)
 
     # Saving
 
@@ -211,6 +336,7 @@ class SlatePlayer(DecisionsPlayer):
         return {
             **Book._saved(self),
             "stream": [str(int(word)) for word in self._run.words], "own": self.own, "losses": self.losses,
+            "restricted": self._restricted, "shown": self._shown, "filled": self._filled,
         }  # fmt: skip
 
     def _renew(self) -> None:
@@ -225,23 +351,46 @@ class SlatePlayer(DecisionsPlayer):
         stream = [fields.text(word, "stream") for word in fields.items(state["stream"], "stream", 4)]
         if not all(word.isascii() and word.isdigit() and len(word) <= 20 and int(word) < 1 << 64 for word in stream):
             raise ValueError(f"its stream must be four integers below 2^64; got {validation.brief(stream)}")
+        restricted = fields.whole(state["restricted"], "rounds with unavailable items", 0, rounds)
+        shown = fields.whole(state["shown"], "shown items", 0, rounds * self.learner.size)
+        filled = fields.whole(state["filled"], "items without feedback", 0, shown)
         Book._restore(self, state)
-        self.own = own
+        self.own, self._restricted, self._shown, self._filled = own, restricted, shown, filled
         self._run.restore(np.ascontiguousarray(losses), rounds)
         self._run.words = np.array([int(word) for word in stream], dtype=np.uint64)
 
     def _chosen(self, *rest: Any) -> tuple[Any, ...]:
         action, shares = rest
-        size = self.learner.size
-        items = tuple(fields.whole(i, "item", 0, self.learner.n - 1) for i in fields.items(action, "slate", size))
-        found = tuple(
-            fields.number(share, "probability", 2.0**-52, 1.0) for share in fields.items(shares, "probabilities", size)
-        )
-        if len(set(items)) != size:
-            raise ValueError(f"its pending slates must have different items; got {validation.brief(items)}")
+        most = self.learner.size
+        items = tuple(fields.whole(i, "item", 0, self.learner.n - 1) for i in fields.items(action, "slate"))
+        chances = fields.items(shares, "probabilities", len(items))
+        found = tuple(fields.number(share, "probability", 2.0**-52, 1.0) for share in chances)
+        if len(set(items)) != len(items) or not 1 <= len(items) <= most:
+            raise ValueError(f"corrupt file: expected 1 to {most} different items; found {validation.brief(items)}")
         return items, found
 
     def _told(self, move: Any, plain: Any, kept: Any) -> Any:
-        if kept is None or (isinstance(kept, np.ndarray) and kept.dtype == bool and kept.shape == (self.learner.n,)):
+        n, few = self.learner.n, len(move.action)
+        if isinstance(kept, (list, tuple)):
+            gone, weights = fields.items(kept, "restricted slate", 2)
+            good = _is_mask(gone, n) and not gone[list(move.action)].any() and gone.any()
+            good = good and isinstance(weights, np.ndarray) and weights.shape == (few,) and weights.dtype == np.float64
+            if good and np.isfinite(weights).all() and (weights >= 0.0).all():
+                return gone, weights
+        elif few == self.learner.size and (_is_mask(kept, n) if self.learner.has_baselines else kept is None):
             return kept
-        raise ValueError(f"its pending slates must have one baseline per item; got {validation.brief(kept)}")
+        raise ValueError(f"corrupt file: expected what settling a slate needs; found {validation.brief(kept)}")
+
+
+def _is_mask(given: Any, n: int) -> bool:
+    return isinstance(given, np.ndarray) and given.dtype == bool and given.shape == (n,)
+
+
+def _is_numeric(given: Any) -> bool:
+    """Return whether values are a plain array or a list of numbers, which may contain NaN."""
+    if isinstance(given, np.ma.MaskedArray):
+        return False
+    try:
+        return np.asarray(given).dtype.kind == "f"
+    except (TypeError, ValueError):
+        return False
