@@ -77,7 +77,7 @@ def test_a_game_makes_the_moves_of_its_players(which):
         quick, slow = abreast(learner, [3, 8, 2**70]), Abreast(learner, [3, 8, 2**70])
         assert type(quick) is not Abreast
         for rows in (losses[:50], losses[50:51], losses[51:]):
-            assert (quick.advance(rows) == slow.advance(rows)).all()
+            assert (quick.advance(rows[None]) == slow.advance(rows[None])).all()
         if not learner.sees_all:
             np.testing.assert_allclose(quick.least_estimates(), slow.least_estimates(), rtol=1e-12)
         record, player, paid = hn.play(learner, losses, runs=2, seed=3, keep="all"), learner.start(3), []

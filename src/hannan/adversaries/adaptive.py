@@ -37,8 +37,8 @@ class Past(NamedTuple):
     losses : numpy.ndarray of shape (t - 1, n)
         The losses so far. In convex games, a sequence of loss functions.
     distribution : numpy.ndarray of shape (n,) or None
-        Probabilities of the next move. None if past moves do not determine them: the learner keeps noise, resamples, or
-        plays points of a continuum.
+        Probabilities of the next move; inclusion probabilities for slates. None if past moves do not determine them:
+        the learner keeps noise, resamples, or plays points of a continuum.
 
     Examples
     --------

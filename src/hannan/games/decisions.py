@@ -12,7 +12,7 @@ from hannan import validation
 from hannan.games import feeds
 from hannan.games.checkpoints import Checkpoints, Positions
 from hannan.games.runners import Job, Request, Result, Runner, make_room, split
-from hannan.games.stepped import Table
+from hannan.games.stepped import Table, read_only
 from hannan.learners.fpl import FPL, Combinatorial, FPLTrix
 from hannan.learners.slates import SlateBandit
 from hannan.mathematics.bounds import Units
@@ -35,10 +35,14 @@ class Abreast:
         self.players = [learner.start(seed) for seed in seeds]
 
     def advance(self, rows: Array) -> Array:
-        """Play some rounds. Returns the decisions, (runs, rounds, d) of zeros and ones."""
-        chosen = np.zeros((len(self.players), len(rows), self.learner.n))
-        for t, row in enumerate(rows):
+        """Play some rounds. Returns the decisions, (runs, rounds, d) of zeros and ones.
+
+        Losses have shape (runs, rounds, d), or (1, rounds, d) if all runs have the same losses.
+        """
+        chosen = np.zeros((len(self.players), rows.shape[1], self.learner.n))
+        for t in range(rows.shape[1]):
             for run, player in enumerate(self.players):
+                row = rows[run % len(rows), t]
                 plan = player.act()
                 picked = list(plan.action)
                 chosen[run, t, picked] = 1.0
@@ -58,14 +62,15 @@ class LeadersAbreast(Abreast):
     learner: FPL
 
     def __init__(self, learner: FPL, seeds: list[int]) -> None:
-        self.learner, self.streams, self.before = learner, [stream(seed) for seed in seeds], np.zeros((1, learner.n))
+        self.learner, self.streams, self.before = learner, [stream(seed) for seed in seeds], np.zeros((1, 1, learner.n))
 
     def advance(self, rows: Array) -> Array:
-        sums = np.cumsum(np.vstack([self.before, rows]), axis=0)
-        shape = (len(rows), self.learner.n)
-        costs = np.concatenate([sums[:-1] + self.learner.noise_of(rng, shape) for rng in self.streams])
-        self.before = sums[-1:]
-        return self.learner.decisions.best_each(costs).reshape(len(self.streams), *shape)
+        before = np.broadcast_to(self.before, (len(rows), 1, self.learner.n))
+        sums = np.cumsum(np.concatenate([before, rows], axis=1), axis=1)
+        shape = rows.shape[1:]
+        costs = [sums[run % len(rows), :-1] + self.learner.noise_of(rng, shape) for run, rng in enumerate(self.streams)]
+        self.before = sums[:, -1:]
+        return self.learner.decisions.best_each(np.concatenate(costs)).reshape(len(self.streams), *shape)
 
     def least_estimates(self) -> Array | None:
         return None
@@ -81,10 +86,10 @@ class ResampledAbreast(Abreast):
         self.losses = np.zeros((len(seeds), learner.n))
 
     def advance(self, rows: Array) -> Array:
-        moves = np.empty((len(self.streams), len(rows), self.learner.n))
-        for t, row in enumerate(rows):
+        moves = np.empty((len(self.streams), *rows.shape[1:]))
+        for t in range(rows.shape[1]):
             moves[:, t], trials = self.learner.draw(self.losses, self.streams)
-            self.losses = self.losses + row * trials
+            self.losses = self.losses + rows[:, t] * trials
         return moves
 
     def least_estimates(self) -> Array | None:
@@ -101,7 +106,7 @@ class SlatesAbreast(Abreast):
 
     def advance(self, rows: Array) -> Array:
         block = np.ascontiguousarray(rows)
-        return np.stack([run.play(block) for run in self.at_play])
+        return np.stack([run.play(block[k % len(block)]) for k, run in enumerate(self.at_play)])
 
     def least_estimates(self) -> Array | None:
         return np.array([np.sort(run.losses)[: self.learner.size].sum() for run in self.at_play])
@@ -116,6 +121,12 @@ def abreast(learner: Any, seeds: list[int]) -> Abreast:
     return ResampledAbreast(learner, seeds) if type(learner) is FPLTrix else Abreast(learner, seeds)
 
 
+def ranged(learner: Any) -> tuple[float, float]:
+    """Return the loss range of a learner; [0, 1] if it has none."""
+    low, high = getattr(learner, "loss_range", (0.0, 1.0))
+    return float(low), float(high)
+
+
 class DecisionsRunner(Runner):
     """Game over decisions: with `keep="all"`, `actions` are rows of zeros and ones."""
 
@@ -127,9 +138,12 @@ class DecisionsRunner(Runner):
         self.learner, self.runs, self.everything = learner, request.runs, request.everything
         self.units = getattr(learner, "units", Units(0.0, 1.0, False))
         self.feed = feeds.feed(losses, learner.n, request, column="component")
-        if self.feed.drawn or self.feed.per_run:
-            kind = "Bernoulli means" if self.feed.drawn else f"a table per run, of shape {np.shape(losses)}"
-            raise ValueError(f"losses must be one table for all runs, or blocks of one; got {kind}")
+        self.iid = self.feed.drawn and self.feed.steady
+        if self.feed.drawn:
+            low, high = ranged(learner)
+            if not low <= 0.0 < 1.0 <= high:
+                raise ValueError(f"loss_range must contain 0 and 1 for Bernoulli losses; got [{low:g}, {high:g}]")
+            self.feed = feeds.feed(feeds.Tosses(losses, self.runs, request.seed), learner.n, request)
         self.parts = split(self.runs, request.cores)
         seeds = [run_seed(request.seed, run) for run in range(self.runs)]
         self.at_play = [abreast(learner, seeds[first:last]) for first, last in self.parts]
@@ -139,9 +153,11 @@ class DecisionsRunner(Runner):
         self.marks = Checkpoints(None if self.feed.blocks is not None else self.feed.rounds, self.everything)
         self.total, self.abreast, self.numbers = self.feed.rounds, self.runs, SLOW * learner.n
         self.most = max(1, BLOCK_NUMBERS // (self.runs * learner.n))
-        self.sums, self.paid = np.zeros((1, learner.n)), np.zeros((self.runs, 1))
+        sequences = self.runs if self.feed.per_run else 1
+        self.sums, self.paid = np.zeros((sequences, 1, learner.n)), np.zeros((self.runs, 1))
         self.counts = np.zeros((self.runs, learner.n), dtype=np.int64)
-        self.curves = {"own": np.zeros((self.runs, self.marks.columns)), "best": np.zeros((1, self.marks.columns))}
+        columns = self.marks.columns
+        self.curves = {"own": np.zeros((self.runs, columns)), "best": np.zeros((sequences, columns))}
         self.moves: list[NDArray[np.int8]] = []
 
     @property
@@ -153,19 +169,20 @@ class DecisionsRunner(Runner):
         block = self.feed.take(limit)
         if block is None:
             return None
-        rows = block.losses.reshape(block.rounds, self.learner.n)
-        low, high = getattr(self.learner, "loss_range", (0.0, 1.0))
+        rows = block.losses.reshape(len(self.sums), block.rounds, self.learner.n)
+        low, high = ranged(self.learner)
         bad = ~((rows >= low) & (rows <= high))
         if bad.any():
-            t, i = (int(k) for k in np.argwhere(bad)[0])
-            where = f"round {first + t}, component {i}"
-            raise ValueError(f"losses must be finite and in [{low:g}, {high:g}]; got {rows[t, i]} at {where}")
+            run, t, i = (int(k) for k in np.argwhere(bad)[0])
+            where = f"run {run}, " * self.feed.per_run + f"round {first + t}, component {i}"
+            raise ValueError(f"losses must be finite and in [{low:g}, {high:g}]; got {rows[run, t, i]} at {where}")
         rows = np.clip(self.units.normal(rows, 1.0), 0.0, 1.0)
         make_room(self.curves, self.marks.room(first, block.rounds), self.marks.columns)
         ends, columns = self.marks.within(first, block.rounds)
-        sums = np.cumsum(np.vstack([self.sums, rows]), axis=0)
-        self.curves["best"][0, columns] = self._best(sums[ends])
-        self.sums = sums[-1:]
+        sums = np.cumsum(np.concatenate([self.sums, rows], axis=1), axis=1)
+        for k, row in enumerate(sums):
+            self.curves["best"][k, columns] = self._best(row[ends])
+        self.sums = sums[:, -1:]
         moves = np.empty((self.runs, block.rounds if self.everything else 0, self.learner.n), dtype=np.int8)
         if self.everything:
             self.moves.append(moves)
@@ -173,6 +190,7 @@ class DecisionsRunner(Runner):
 
     def _play(self, k: int, rows: Array, ends: Positions, columns: Positions, moves: NDArray[np.int8]) -> None:
         part = slice(*self.parts[k])
+        rows = rows[part] if self.feed.per_run else rows
         chosen = self.at_play[k].advance(rows)
         # Sums are added in the order of the rounds, so that they do not depend on the blocks.
         curve = np.cumsum(np.concatenate([self.paid[part], (chosen * rows).sum(axis=2)], axis=1), axis=1)
@@ -192,10 +210,11 @@ class DecisionsRunner(Runner):
         played = self.feed.taken
         at = self.marks.upto(played)
         own, best = (self.curves[name][:, : len(at)] for name in ("own", "best"))
-        last = self._best(self.sums)
+        last = self._best(self.sums[:, 0])
         if len(at) == 0 or at[-1] != played:
             at, own = np.append(at, played), np.concatenate([own, self.paid], axis=1)
             best = np.concatenate([best, last[:, None]], axis=1)
+        best_loss = self.units.total(last, self.learner.decisions.most * played)
         least = [part.least_estimates() for part in self.at_play]
         width, chosen = self.units.width, self.learner.decisions.most
         return Result(
@@ -203,11 +222,12 @@ class DecisionsRunner(Runner):
             checkpoints=at,
             regret=width * (own - best),
             loss=self.units.total(own, chosen * at),
-            best_loss=float(self.units.total(last[0], chosen * played)),
+            best_loss=best_loss if self.feed.per_run else float(best_loss[0]),
             counts=self.counts,
             source=self.learner,
             actions=np.concatenate(self.moves, axis=1) if self.moves else None,
             estimated_regret=None if least[0] is None else width * (self.paid[:, 0] - np.concatenate(least)),  # type: ignore[arg-type]
+            iid=self.iid,
         )
 
 
@@ -220,14 +240,21 @@ class DecisionTable(Table):
     def __init__(self, learner: Combinatorial, request: Request) -> None:
         super().__init__(learner, request)
         self.decisions, self.n, self.shape = learner.decisions, learner.n, (learner.n,)
+        self.low, self.high = ranged(learner)
+        self.gains = getattr(learner, "gains", False)
 
     def shown(self, move: Any) -> Any:
         row = np.zeros(self.n, dtype=np.int8)
         row[list(move.action)] = 1
         return row
 
+    def distribution(self, player: Any, t: int) -> Array | None:
+        """Return the inclusion probabilities of the next slate; None for learners without them."""
+        asked = getattr(player, "distribution", None)
+        return None if asked is None else read_only(asked())
+
     def admit(self, loss: Any) -> Array:
-        return validation.row(loss, self.n, 0.0, 1.0)
+        return validation.row(loss, self.n, self.low, self.high)
 
     def settle(self, player: Any, move: Any, loss: Array) -> float:
         picked = list(move.action)
@@ -236,7 +263,8 @@ class DecisionTable(Table):
 
     def best(self, losses: Any, marks: NDArray[np.int64]) -> Array:
         sums = np.cumsum(losses, axis=0)[marks - 1]
-        return np.asarray((self.decisions.best_each(sums) * sums).sum(axis=1))
+        best = self.decisions.best_each(-sums if self.gains else sums)
+        return np.asarray((best * sums).sum(axis=1))
 
     def counted(self, moves: NDArray[Any]) -> NDArray[np.int64]:
         return np.asarray(moves.sum(axis=0, dtype=np.int64))

@@ -411,8 +411,10 @@ class Tosses:
         return out
 
 
-def best_means(bernoulli: Any, at: NDArray[np.int64], gains: bool) -> Array:
+def best_means(bernoulli: Any, at: NDArray[np.int64], gains: bool, decisions: Any = None) -> Array:
     """Return the largest (gains) or smallest sum of means of an arm over the first t rounds, for each t of `at`.
+
+    With `decisions`, such as slates, it is the sum of means of the best decision.
 
     >>> import hannan as hn
     >>> best_means(hn.adversaries.Bernoulli([0.25, 0.5], rounds=8), np.array([4, 8]), gains=False).tolist()
@@ -420,6 +422,9 @@ def best_means(bernoulli: Any, at: NDArray[np.int64], gains: bool) -> Array:
     """
     means = bernoulli.means
     best = np.max if gains else np.min
+    if decisions is not None:
+        sums = np.outer(at, means) if means.ndim == 1 else np.cumsum(means, axis=0)[at - 1]
+        return np.asarray((decisions.best_each(-sums if gains else sums) * sums).sum(axis=1))
     if means.ndim == 1:
         return np.asarray(at * best(means))
     return np.asarray(best(np.cumsum(means, axis=0)[at - 1], axis=1))

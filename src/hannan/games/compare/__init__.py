@@ -10,7 +10,7 @@ from typing import Any
 
 from hannan import validation
 from hannan.games.compare.environments import Environment, environment
-from hannan.games.compare.numbers import Cell, Compared, Entrant, entrant, play_cell
+from hannan.games.compare.numbers import Cell, Compared, Entrant, chosen_from, entrant, play_cell
 from hannan.games.driver import Progress
 from hannan.games.play import is_factory, label
 from hannan.mathematics.intervals import T_INTERVAL
@@ -184,7 +184,8 @@ def compare(
     learners : dict or list
         Names and learners. A learner is an instance, its text ("bandit:tsallis", "exp3"), a user-defined class with
         `act` and `observe`, or a factory: a function that returns a learner or a player, called with those of n, rounds
-        and seed that it accepts. Items of a list are named by their text, repr or function name.
+        and seed that it accepts. Items of a list are named by their text, repr or function name. All learners choose
+        one arm, or all choose from the same set, such as slates of one size.
     environments : dict or list
         Names and environments; see Notes. Or a list of names.
     runs : int, optional
@@ -218,7 +219,8 @@ def compare(
     An environment is one of::
 
         losses                          an array (T, n), one per run (runs, T, n), a frame with one column per arm
-        hn.adversaries.Bernoulli(m, T)  or {"means": m}: Bernoulli arms; regret is against the best mean
+        hn.adversaries.Bernoulli(m, T)  or {"means": m}: Bernoulli arms; regret is against the best mean, or the
+                                        slate with the best sum of means
         "drifting"                      an adversary of hn.adversaries by name, or
                                         {"adversary": "switching", "phases": 20} with its parameters
         f(rounds, n, seed)              a function that returns the losses of one run
@@ -275,8 +277,8 @@ def _games(
     for place in where:
         columns, length = _sizes(place, who, where, n, rounds)
         check(place, columns, length, runs)
+        alike(place, [(player, fits(player, place, columns, length)) for player in who])
         for player in who:
-            fits(player, place, columns, length)
             yield player, place, columns, length
 
 
@@ -295,14 +297,30 @@ def check(place: Environment, n: int, rounds: int, runs: int) -> None:
             raise ValueError(f"environment {place.name!r}: {reason}") from None
 
 
-def fits(player: Entrant, place: Environment, n: int, rounds: int) -> None:
-    """Build the learner once, so that an invalid one raises before any game."""
+def fits(player: Entrant, place: Environment, n: int, rounds: int) -> Any:
+    """Build the learner once, so that an invalid one raises before any game. Returns the learner."""
     learner = player.built(place, n, rounds)
     own = getattr(learner, "actions", None) or getattr(learner, "n", None)
     if isinstance(own, int) and own != n and place.n is not None and place.answers is None:
         raise ValueError(f"learner {player.name!r} has {own} arms; environment {place.name!r} has {n}")
     if hasattr(learner, "experts") and place.advice is None and place.answers is None:
         raise ValueError(f"learner {player.name!r} takes advice; environment {place.name!r} has no advice")
+    return learner
+
+
+def alike(place: Environment, built: Sequence[tuple[Entrant, Any]]) -> None:
+    """Raise if learners choose from different sets: their regrets would be against different choices in hindsight."""
+    if place.answers is not None:
+        return
+    first, one = built[0]
+    for player, learner in built[1:]:
+        sets = chosen_from(one), chosen_from(learner)
+        if sets[0] != sets[1]:
+            told = ["one arm" if chosen is None else repr(chosen) for chosen in sets]
+            raise ValueError(
+                f"learners of one comparison must choose from the same set; got {told[0]} for {first.name!r} and "
+                f"{told[1]} for {player.name!r} in environment {place.name!r}. Compare them separately"
+            )
 
 
 def _sizes(

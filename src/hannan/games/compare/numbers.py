@@ -169,10 +169,20 @@ def play_cell(
     record = driven(learner, losses, request._replace(at_most=True))
     # Losses that were drawn in advance, so that all learners receive the same, are still i.i.d.
     record = replace(record, iid=where.kind == "iid")
-    return _cell(who, where, record, asked, bool(getattr(learner, "gains", False)))
+    return _cell(who, where, record, asked, bool(getattr(learner, "gains", False)), chosen_from(learner))
 
 
-def _cell(who: Entrant, where: Environment, record: Record, asked: Asked, gains: bool) -> Cell:
+def chosen_from(learner: Any) -> Any:
+    """Return the set of decisions that a learner chooses from; None if it chooses one arm.
+
+    >>> import hannan as hn
+    >>> chosen_from(hn.SlateBandit(4, 2)), chosen_from(hn.Bandit(4))
+    (MSets(components=4, m=2), None)
+    """
+    return learner.decisions if getattr(learner, "setting", None) == "decisions" else None
+
+
+def _cell(who: Entrant, where: Environment, record: Record, asked: Asked, gains: bool, decisions: Any) -> Cell:
     kept = _chosen(record.checkpoints)
     at, regret = record.checkpoints[kept], record.regret[:, kept]
     sign = -1.0 if gains else 1.0
@@ -180,7 +190,7 @@ def _cell(who: Entrant, where: Environment, record: Record, asked: Asked, gains:
     best = loss - sign * regret
     exact = None if record.expected_regret is None else np.atleast_1d(record.expected_regret[..., -1])
     if where.bernoulli is not None:
-        best = np.broadcast_to(best_means(where.bernoulli(asked), at, gains), regret.shape)
+        best = np.broadcast_to(best_means(where.bernoulli(asked), at, gains, decisions), regret.shape)
         pseudo = sign * (loss - best)
         exact = None if exact is None else exact + (pseudo - regret)[:, -1]
         regret = pseudo

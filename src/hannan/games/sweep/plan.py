@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from hannan import __version__, validation
-from hannan.games.compare import check, common_arms, fits
+from hannan.games.compare import alike, check, common_arms, fits
 from hannan.games.compare.environments import Environment, environment
 from hannan.games.compare.numbers import Entrant, entrant
 
@@ -228,9 +228,13 @@ def _places(
             for length in rounds:
                 with source.at("environments", name):
                     check(place, n, length, runs)
+                built = []
                 for player in who.values():
                     with source.at("learners", player.name):
-                        fits(player, place, n, length)
+                        built.append((player, fits(player, place, n, length)))
+                with source.at("learners"):
+                    alike(place, built)
+                for player in who.values():
                     yield Place(player.name, name, n, length)
 
 
