@@ -81,7 +81,7 @@ def test_rho_is_the_sum_over_public_scales():
 def test_no_statement_if_the_scale_follows_the_losses():
     with pytest.raises(hn.Withheld, match=r"SelfConfident"):
         hn.Experts(3, hn.Entropy()).privacy(100)
-    with pytest.raises(hn.Withheld, match=r"states no privacy"):
+    with pytest.raises(hn.Withheld, match=r"no privacy is proved for Experts"):
         hn.Experts(3, hn.Exponential(), hn.Fixed(9.0)).privacy(100)
     rejected(lambda: hn.Experts(3, hn.Entropy(), hn.Fixed(9.0)).privacy(), "rounds")
 
@@ -136,3 +136,19 @@ def test_curves_print_and_convert():
         assert json.loads(json.dumps(curve.to_dict()))["epsilons"]
     rejected(lambda: hn.PrivateExperts(10, 1.0).privacy_curve(), "rounds")
     rejected(lambda: hn.PrivateExperts(10, 1.0).privacy_curve(10, epsilons=[]), "epsilons")
+
+
+@pytest.mark.parametrize(
+    "learner", [hn.PrivateExperts(3, 1.0, rounds=9), hn.PrivateBall(hn.Ball(2), 1.0, 1.0, rounds=9)]
+)
+def test_fleets_and_stores_reject_kept_noise_with_the_reason(learner, tmp_path):
+    store = hn.Store(tmp_path / "decisions.hannan")
+    reason = rf"{type(learner).__name__} .*opening a store replays every draw.*use learner\.start\(\)"
+    for start in (lambda: hn.Fleet(learner), lambda: store.add("private", learner)):
+        with pytest.raises(ValueError, match=reason):
+            start()
+    assert not store.learners
+    # The control: a bandit without kept noise is accepted.
+    store.add("public", hn.Bandit(3))
+    hn.Fleet(hn.Bandit(3))
+    store.close()

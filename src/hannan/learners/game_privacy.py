@@ -29,6 +29,11 @@ REPORTS = (
     "is reported once, by one copy; assumes a player started without a seed; the number and the times of reports are "
     "public"
 )
+#: Reason why learners with kept noise are played live only; the class name precedes it.
+LIVE_ONLY = (
+    "is not available in fleets and stores, because opening a store replays every draw, and private noise must never "
+    "be drawn twice; use learner.start()"
+)
 #: Regret that `epsilon_at` allows, as a multiple of the bound without privacy.
 MORE_REGRET = 1.1
 

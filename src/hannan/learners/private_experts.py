@@ -37,11 +37,6 @@ NOISE = CorrelatedNoise()
 SOURCE = "docs/proofs/private.md: Hedge on noisy sums"
 #: Outputs that the statement covers.
 RELEASED = "the moves; also distribution(), if it is rounded: its low-order bits show those of the noise"
-#: Why such a learner is played live only.
-LIVE_ONLY = (
-    "PrivateExperts is not available in fleets and stores, because opening a store replays every draw, and private "
-    "noise must never be drawn twice; use learner.start()"
-)
 #: An epsilon at which the noise changes no printed digit of a bound.
 NO_PRIVACY = 1e6
 #: Growth of the blocks of rounds in which the sum of the noise levels is bounded by its right end.
@@ -134,7 +129,7 @@ class PrivateExperts(Remembered):
     sparsity: int | None = None
 
     own_noise: ClassVar[bool] = True
-    live_only: ClassVar[str] = LIVE_ONLY
+    live_only: ClassVar[str] = f"PrivateExperts {game_privacy.LIVE_ONLY}"
 
     def __post_init__(self) -> None:
         super().__post_init__()

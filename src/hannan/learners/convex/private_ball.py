@@ -77,6 +77,7 @@ class PrivateBall(saving.Described):
 
     setting: ClassVar[str] = "private_ball"
     own_noise: ClassVar[bool] = True
+    live_only: ClassVar[str] = f"PrivateBall {game_privacy.LIVE_ONLY}"
 
     def __post_init__(self) -> None:
         put = functools.partial(object.__setattr__, self)
