@@ -277,8 +277,9 @@ class Experts(Learner):
         return max(math.sqrt(factor * (asked - 1) / (8.0 * zcdp_rho(epsilon, delta))) * (1.0 + 1e-12), 1e-3)
 
     def privacy_curve(
-        self, rounds: int | None = None, delta: float = 1e-6, epsilons: Sequence[float] | None = None
-    ) -> PrivacyCurve:
+        self, rounds: int | None = None, delta: float = 1e-6, epsilons: Sequence[float] | None = None, *,
+        neighbors: Neighbors = "add-remove", per_person: int = 1,
+    ) -> PrivacyCurve:  # fmt: skip
         """Return the bound on the expected regret of Hedge by epsilon; it holds against adaptive adversaries as well.
 
         Parameters
@@ -289,6 +290,10 @@ class Experts(Learner):
             Delta of the statement.
         epsilons : sequence of float, optional
             Values of epsilon.
+        neighbors : {"add-remove", "replace"}
+            Whether one loss vector is added or removed, or replaced by another one.
+        per_person : int
+            Number of rounds to which one person contributes at most.
 
         Returns
         -------
@@ -307,7 +312,7 @@ class Experts(Learner):
         least = free.schedule().scale(1, 0.0)
 
         def at(epsilon: float) -> Experts:
-            scale = max(self.scale_for(epsilon, delta, asked), least)
+            scale = max(self.scale_for(epsilon, delta, asked, neighbors=neighbors, per_person=per_person), least)
             return dataclasses.replace(self, tuning=Fixed(scale))
 
         return curve(

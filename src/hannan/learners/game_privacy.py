@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from hannan import validation
-from hannan.learners.convex.privacy import USUAL, Privacy, PrivacyCurve
+from hannan.learners.convex.privacy import MORE_REGRET, USUAL, Privacy, PrivacyCurve
 from hannan.mathematics import bounds
 from hannan.mathematics.convex.noise import GaussianNoise
 from hannan.saving.formatting import ceiling, chance, counted
@@ -34,8 +34,6 @@ LIVE_ONLY = (
     "is not available in fleets and stores, because opening a store replays every draw, and private noise must never "
     "be drawn twice; use learner.start()"
 )
-#: Regret that `epsilon_at` allows, as a multiple of the bound without privacy.
-MORE_REGRET = 1.1
 
 
 def checked_neighbors(neighbors: Any) -> Neighbors:
@@ -151,7 +149,8 @@ class GamePrivacy(Privacy):
     @property
     def between(self) -> str:  # type: ignore[override]
         """Neighboring relation, in words."""
-        many = f"one {self.changed}" if self.per_person == 1 else f"up to {self.per_person} {self.changed}s"
+        nouns = f"{self.changed}es" if self.changed.endswith("s") else f"{self.changed}s"
+        many = f"one {self.changed}" if self.per_person == 1 else f"up to {self.per_person} {nouns}"
         where = "" if self.learners == 1 else " of each learner"
         change = "added or removed" if self.neighbors == "add-remove" else "replaced"
         return f"neighboring sequences: {many}{where} {change}, in both directions, chosen adaptively"

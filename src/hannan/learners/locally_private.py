@@ -151,7 +151,9 @@ class LocallyPrivate(Learner):
         """Not available: epsilon is given at construction and determines the randomization."""
         raise Withheld("LocallyPrivate takes epsilon itself; it adds no noise that has a scale")
 
-    def privacy_curve(self, rounds: int, epsilons: Sequence[float] | None = None) -> PrivacyCurve:
+    def privacy_curve(
+        self, rounds: int, epsilons: Sequence[float] | None = None, *, per_person: int = 1
+    ) -> PrivacyCurve:
         """Return the bound on the expected regret by epsilon, and the epsilon that costs at most 10% more regret.
 
         Parameters
@@ -159,15 +161,18 @@ class LocallyPrivate(Learner):
         rounds : int
             Number of rounds.
         epsilons : sequence of float, optional
-            Values of epsilon.
+            Values of epsilon, for all reports of one person.
+        per_person : int
+            Number of rounds to which one person contributes at most.
 
         Returns
         -------
         PrivacyCurve
             The curve; `scales` are the factors coth(epsilon/2).
         """
+        many = validation.count(per_person, "per_person")
         return game_privacy.curve(
-            repr(self), rounds, 0.0, epsilons, lambda epsilon: dataclasses.replace(self, epsilon=epsilon),
+            repr(self), rounds, 0.0, epsilons, lambda epsilon: dataclasses.replace(self, epsilon=epsilon / many),
             lambda: self.learner, quantity="factor", noise=lambda learner: learner.response.factor,
         )  # fmt: skip
 

@@ -309,6 +309,8 @@ def _accounting() -> Any:
 NEAR = 1e-12
 #: The epsilons of a curve where none are given.
 USUAL = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+#: Regret that `epsilon_at_ten_percent` allows, as a multiple of the bound without privacy.
+MORE_REGRET = 1.1
 
 
 def scale_for(learner: Any, epsilon: float, delta: float | None, rounds: int, shape: Shape | None) -> float:
@@ -499,6 +501,7 @@ def curve(learner: Any, rounds: int, delta: float | None, epsilons: Sequence[flo
         withheld = withheld or why
     free = replace(learner, tuning=Horizon(rounds), guarantee="regret", accuracy=None, ridge=None)
     said = statement(private(learner, scales[0]), rounds, delta or None, None)
+    least = _bound(free, rounds)[0]
     return PrivacyCurve(
         learner=repr(learner),
         rounds=rounds,
@@ -506,9 +509,30 @@ def curve(learner: Any, rounds: int, delta: float | None, epsilons: Sequence[flo
         epsilons=tuple(asked),
         scales=tuple(scales),
         bounds=tuple(bounds),
-        free=_bound(free, rounds)[0],
+        free=least,
         withheld=withheld,
+        epsilon_at_ten_percent=None if least is None else epsilon_at(learner, MORE_REGRET * least, rounds, said.delta),
     )
+
+
+def epsilon_at(learner: Any, most: float, rounds: int, delta: float) -> float | None:
+    """Return the smallest epsilon whose noise has a bound of at most `most`; None if no noise has one."""
+
+    def enough(scale: float) -> bool:
+        found = _bound(private(learner, scale), rounds)[0]
+        return found is not None and found <= most
+
+    # The bound falls with the scale, and then rises: the largest scale within `most` has the smallest epsilon.
+    tuned = replace(learner, tuning=Horizon(rounds)).schedule().scale(1, 0.0)
+    grid = [float(scale) for scale in tuned * np.geomspace(1e-2, 1e2, 81)]
+    fits = [i for i, scale in enumerate(grid) if enough(scale)]
+    if not fits:
+        return None
+    low, high = grid[fits[-1]], grid[min(fits[-1] + 1, len(grid) - 1)]
+    while high > low * (1.0 + 1e-7):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if enough(middle) else (low, middle)
+    return statement(private(learner, low), rounds, delta or None, None).epsilon
 
 
 def _bound(learner: Any, rounds: int) -> tuple[float | None, str]:
