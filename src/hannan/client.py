@@ -16,7 +16,7 @@ import time
 import uuid
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 #: HTTP statuses after which a request is repeated.
 _RETRY = (502, 503, 504)
@@ -219,6 +219,56 @@ class Client:
         return dict(
             self._ask("GET", f"/v1/learners/{quote(name, safe='')}", None, shard_of(name, None, len(self._places)))
         )
+
+    def keys(self, name: str, search: str = "", start: int = 0, limit: int = 50) -> dict[str, Any]:
+        """Return keys of a learner, those with the most decisions first.
+
+        Parameters
+        ----------
+        name : str
+            Name of the learner.
+        search : str
+            Part of the key. Default: all keys.
+        start : int
+            Number of keys to skip. With several shards, start + limit must be at most 200.
+        limit : int
+            Largest number of keys to return, at most 200.
+
+        Returns
+        -------
+        dict
+            Number of keys (total), number of keys found, and per key: decisions, pending, mean, arm and probability.
+        """
+        shards = len(self._places)
+        first, many = (start, limit) if shards == 1 else (0, start + limit)
+        query = urlencode({"search": search, "start": first, "limit": many})
+        path = f"/v1/learners/{quote(name, safe='')}/keys?{query}"
+        found = [self._ask("GET", path, None, shard) for shard in range(shards)]
+        keys = [key for one in found for key in one["keys"]]
+        if shards > 1:
+            keys = sorted(keys, key=lambda key: -key["decisions"])[start : start + limit]
+        return {"total": sum(one["total"] for one in found), "found": sum(one["found"] for one in found), "keys": keys}
+
+    def arms(self, name: str, key: int | str | None = None) -> dict[str, Any]:
+        """Return the arms of a learner, or of one key, with their decisions, rewards and probabilities.
+
+        Parameters
+        ----------
+        name : str
+            Name of the learner.
+        key : int or str, optional
+            Key. Default: all keys together.
+
+        Returns
+        -------
+        dict
+            Arms of the current stage, and facts about the learner.
+        """
+        query = (
+            "" if key is None else "?" + urlencode({"key": key, "kind": "text" if isinstance(key, str) else "number"})
+        )
+        shard = shard_of(name, key, len(self._places))
+        return dict(self._ask("GET", f"/v1/learners/{quote(name, safe='')}/arms{query}", None, shard))
 
     def close(self) -> None:
         """Close the connections of the calling thread."""

@@ -10,6 +10,7 @@ import msgspec
 
 from hannan import __version__
 from hannan.serving import Refused, ofrep, schemas, service
+from hannan.serving.keys import MAX_PAGE
 from hannan.serving.service import Action, Answer, Rejection, Request, Service, wrong
 
 
@@ -47,7 +48,7 @@ _KEYED = {
 REWARD = "the reward or loss is missing, out of range, or of the wrong kind; the decision remains pending"
 _FEEDBACK = {"422": REWARD}
 _NAMED = {
-    "404": "no such learner",
+    "404": "no such learner, or no such key",
     "421": "the learner or key is in another shard",
     "409": "a conflict with the current state: a learner of this name with another description, a ticket that another "
     "copy of the store drew, or the limit of keys per learner",
@@ -124,13 +125,20 @@ def _queries(route: Route) -> list[dict[str, Any]]:
             {"name": "alpha", "in": "query", "schema": inside},
             {"name": "means", "in": "query", "schema": {"enum": ["any", "fixed"]}},
         ]
-    if route.path == "/v1/learners/{name}":
-        kind = {"enum": ["text", "number"], "default": "text"}
+    if route.path.endswith("/keys"):
+        page = {"type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": 50}
         return [
-            {"name": "delta", "in": "query", "schema": inside},
+            {"name": "search", "in": "query", "schema": {"type": "string"}, "description": "part of the key"},
+            {"name": "start", "in": "query", "schema": {"type": "integer", "minimum": 0, "default": 0}},
+            {"name": "limit", "in": "query", "schema": page},
+        ]
+    if route.method == "GET" and route.path in ("/v1/learners/{name}", "/v1/learners/{name}/arms"):
+        kind = {"enum": ["text", "number"], "default": "text"}
+        one = [
             {"name": "key", "in": "query", "schema": {"type": "string"}},
             {"name": "kind", "in": "query", "schema": kind, "description": "whether the key is a string or an integer"},
         ]
+        return one if route.path.endswith("/arms") else [{"name": "delta", "in": "query", "schema": inside}, *one]
     return []
 
 
@@ -149,7 +157,9 @@ ROUTES = (
     Route("GET", "/v1/learners/{name}", "", service.about, None, (schemas.About,)),
     Route("GET", "/v1/learners/{name}/weights", "", service.history, None, (schemas.History,)),
     Route("GET", "/v1/learners/{name}/evidence", "", service.evidence, None, (schemas.Evidence,)),
+    Route("GET", "/v1/learners/{name}/keys", "", service.keys, None, (schemas.Keys,)),
     Route("GET", "/v1/learners/{name}/log", "admin", service.log),
+    Route("GET", "/v1/learners/{name}/arms", "", service.arms, None, (schemas.ArmList,)),
     Route("POST", "/v1/learners/{name}/arms", "admin", service.add_arm, schemas.ArmBody, (schemas.Added,)),
     Route("DELETE", "/v1/learners/{name}/arms/{arm}", "admin", service.retire_arm, None, (schemas.Added,)),
     Route("PATCH", "/v1/learners/{name}/arms/{arm}", "admin", service.rename_arm, schemas.NameBody, (schemas.Added,)),

@@ -104,6 +104,65 @@ class About(Struct):
     certificate: list[tuple[str, str]]
 
 
+class KeyAbout(Struct):
+    """Key with its numbers of decisions, their average reward or loss, and the most likely arm of its next decision."""
+
+    key: str | int
+    decisions: int
+    pending: int
+    mean: float | None
+    arm: str | int
+    probability: float
+
+
+class Keys(Struct):
+    """Page of the keys of a learner, those with the most decisions first: number of all keys, and of those found."""
+
+    name: str
+    total: int
+    found: int
+    keys: list[KeyAbout]
+
+
+class ArmAbout(Struct):
+    """Arm: its place among all arms that the learner has had, its color on the page, and its decisions.
+
+    `shown`, `settled` and `total` are the number of decisions, of those with feedback, and the sum of their rewards or
+    losses; null if they are not counted. `probability` is that of the next decision; null for all keys together.
+    """
+
+    arm: str | int
+    index: int
+    color: str
+    available: bool
+    shown: int | None
+    settled: int | None
+    total: float | None
+    probability: float | None
+
+
+class ArmList(Struct):
+    """Arms of the current stage of a learner, or of one key.
+
+    Decisions are counted since `since`, in seconds since 1970; null: since the first one.
+    """
+
+    name: str
+    key: str | int | None
+    learner: str
+    gains: bool
+    loss_range: tuple[float, float]
+    wait: float | None
+    default: float | None
+    keys: int
+    unkeyed: int
+    pending: int
+    stage: int
+    since: float | None
+    arms: list[ArmAbout]
+    warnings: list[str]
+
+
 class ArmEvidence(Struct):
     """Evidence about one arm: estimate, interval, number of decisions, and probability of the next draw."""
 

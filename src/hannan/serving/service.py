@@ -16,7 +16,8 @@ from msgspec import UNSET
 from hannan import saving, validation
 from hannan.learners import names
 from hannan.players.evidence import Means
-from hannan.serving import BODY, BUSY, CODES, Ended, Refused, schemas
+from hannan.serving import BODY, BUSY, CODES, UNKNOWN, Ended, Refused, schemas
+from hannan.serving.arms import of_key, of_learner
 from hannan.serving.decisions import as_json
 from hannan.serving.metrics import Histories, Metrics
 from hannan.serving.schemas import PAGE
@@ -230,6 +231,38 @@ def _key(query: dict[str, list[str]]) -> int | str | None:
 def history(service: Service, request: Request) -> Answer:
     """Return the weights of a learner over time, since the start of the service."""
     return Answer(200, schemas.encode(service.histories.of(request.name)))
+
+
+def arms(service: Service, request: Request) -> Answer:
+    """Return the arms of a learner with their decisions, or those of one key with ?key=."""
+    key = checked_key(_key(parse_qs(request.query.decode("latin-1"), keep_blank_values=True)))
+    with service.queue.lock:
+        stored, sequence = service.queue.look(request.name)
+        if key is None:
+            return Answer(200, schemas.encode(of_learner(stored)), JSON, sequence)
+        number = stored.number_of(key)
+    if number < 0:
+        raise Refused(UNKNOWN, f"{request.name!r} has no key {key!r}", "unknown_key")
+
+    def told() -> Answer:
+        return Answer(200, schemas.encode(of_key(service.queue, stored, key, number, sequence)))
+
+    return Answer(200, b"", JSON, later=told)
+
+
+def keys(service: Service, request: Request) -> Answer:
+    """Return keys of a learner, those with the most decisions first, with ?search=, ?start= and ?limit=."""
+    query = parse_qs(request.query.decode("latin-1"), keep_blank_values=True)
+    start, limit = _number(query, "start", int), _number(query, "limit", int)
+    search = query.get("search", [""])[-1]
+    found = service.store._listing(request.name, search, 0 if start is None else start, 50 if limit is None else limit)
+
+    def told() -> Answer:
+        page = found()
+        body = schemas.Keys(request.name, page.total, page.found, [schemas.KeyAbout(*key) for key in page.keys])
+        return Answer(200, schemas.encode(body))
+
+    return Answer(200, b"", JSON, later=told)
 
 
 def add_arm(service: Service, request: Request) -> Answer:

@@ -19,6 +19,7 @@ from hannan.serving.backend import Backend, complete_snapshots
 from hannan.serving.decisions import Decision, DecisionQueue
 from hannan.serving.evidence import of_shard
 from hannan.serving.journal import ACT
+from hannan.serving.keys import MAX_PAGE, KeyList, listed
 from hannan.serving.log import rows_of
 from hannan.serving.stored_learner import StoredLearner
 from hannan.serving.tickets import checked_key
@@ -406,6 +407,66 @@ class Store:
             return found()
 
         return told
+
+    def keys(self, name: str, search: str = "", start: int = 0, limit: int = 50) -> KeyList:
+        """Return keys of a learner, those with the most decisions first.
+
+        Parameters
+        ----------
+        name : str
+            Name of the learner.
+        search : str
+            Part of the key, in lower or upper case. Default: all keys.
+        start : int
+            Number of keys to skip.
+        limit : int
+            Largest number of keys to return, at most 200.
+
+        Returns
+        -------
+        KeyList
+            Number of keys, number of keys found, and a summary of each key of the page: decisions, pending decisions,
+            average reward (or loss), and the most likely arm of its next decision with its probability.
+
+        Raises
+        ------
+        Refused
+            If there is no such learner.
+        ValueError
+            If an argument is invalid.
+
+        Notes
+        -----
+        The keys are those of the current stage. The counts of very many keys are read in parts, between decisions.
+
+        Examples
+        --------
+        >>> import hannan as hn, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder, hn.Store(folder + "/decisions.db") as store:
+        ...     store.add("banner", hn.Bandit(["red", "blue"], gains=True))
+        ...     for key in ("anna", "ben", "anna"):
+        ...         _ = store.act("banner", key=key)
+        ...     found = store.keys("banner")
+        ...     found.total, [(one.key, one.decisions) for one in found.keys]
+        (2, [('anna', 2), ('ben', 1)])
+        """
+        return self._listing(name, search, start, limit)()
+
+    def _listing(self, name: str, search: str, start: int, limit: int) -> Callable[[], KeyList]:
+        """Validate the arguments of `keys`; return the function that waits for the disk and reads the counts."""
+        start, limit = validation.count(start, "start", least=0), validation.count(limit, "limit")
+        if limit > MAX_PAGE:
+            raise ValueError(f"limit must be at most {MAX_PAGE}; got {limit}. Read further keys with start")
+        if not isinstance(search, str):
+            raise ValueError(f"search must be a string; got {validation.brief(search)}")
+        with self.queue.lock:
+            stored, sequence = self.queue.look(name)
+
+        def found() -> KeyList:
+            self.queue.journal.wait(sequence)
+            return listed(self.queue, stored, search, start, limit)
+
+        return found
 
     def log(self, name: str, *, stage: int | None = None, since: float | None = None) -> Any:
         """Return the decisions of a learner as a table for `hn.replay` and `hannan replay`.

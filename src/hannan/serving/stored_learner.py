@@ -117,6 +117,14 @@ class Arms:
         return list(range(self.n)) if names is None else [i for i, name in enumerate(names) if name is not None]
 
     @property
+    def histories(self) -> list[tuple[int, list[str]]]:
+        """Place and names of each arm that is or was available, the present name first."""
+        earlier: dict[int, list[str]] = {}
+        for _, _, place, old in self.renamings:
+            earlier.setdefault(place, []).append(old)
+        return [(place, [str(self.label(place)), *reversed(earlier.get(place, []))]) for place in self.compared]
+
+    @property
     def available_names(self) -> list[str]:
         """Names of the arms that can be drawn."""
         return [str(self.label(i)) for i in self.available]
@@ -359,6 +367,29 @@ class StoredLearner:
         return StoredLearner(number, self.name, learner, None, self._told["wait"], self._told["default"])
 
     @property
+    def all_arms(self) -> list[list[list[str]]]:
+        """Names of all arms that the learner has had, the present name of an arm first.
+
+        The arms are in the order in which they appeared; arms of the same list appeared together. The place of an arm
+        never changes: neither a new name, nor a retirement, nor another stage moves it.
+        """
+        seen, groups = set[str](), list[list[list[str]]]()
+        for stage in self.stages:
+            new = [(place, names) for place, names in stage.arms.histories if names[0] not in seen]
+            seen.update(names[0] for _, names in new)
+            together = [names for place, names in new if place < stage.began_with]
+            groups += [
+                group for group in (together, *([names] for place, names in new if place >= stage.began_with)) if group
+            ]
+        return groups
+
+    @property
+    def began_with(self) -> int:
+        """Number of arms at the beginning of the stage."""
+        given = self._told["arms"]
+        return self.n if given is None else len(given)
+
+    @property
     def unkeyed(self) -> Fleet:
         """Fleet with the learner without a key."""
         found = self.fleets[0]
@@ -434,6 +465,11 @@ class StoredLearner:
         if key is None:
             return self.unkeyed, 0
         return self.keyed, int(self.keyed.number([key])[0])
+
+    def number_of(self, key: Key) -> int:
+        """Return the number of a key in its fleet, or -1 if it is new; the state is unchanged."""
+        keyed = self.fleets[1]
+        return -1 if keyed is None else int(keyed.number([key])[0])
 
     # Evidence
 
