@@ -226,6 +226,26 @@ struct Mixer {
     }
     double gap() const { return reinterpret_cast<const AdaHedgeSums*>(state.own.memory)->gap; }
 
+    /// Add columns that had no forecast so far, with prior mass 1/n each.
+    void add_columns(i64 more) {
+        require(more >= 1 && more <= (i64(1) << 24), "the number of new columns must be between 1 and 2^24");
+        Combination next = combination_of(rule, state.n + more);
+        Room numbers(next.room());
+        std::unique_ptr<bool[]> up(new bool[std::size_t(next.places)]());
+        next.awake = up.get();
+        combinations().begin(next, numbers.at(0), nullptr);
+        extend(next, state);
+        combinations().refresh(next);
+        const i64 slots = i64(tickets.size()) / width, wide = next.width();
+        std::vector<double> rows(std::size_t(slots * wide), 0.0);
+        for (const auto& [row, slot] : open) extend_row(next, rows.data() + slot * wide, state, ticket(slot));
+        state = next;
+        room = std::move(numbers);
+        awake = std::move(up);
+        tickets = std::move(rows);
+        width = wide;
+    }
+
     // Files
 
     nb::dict fields() {
@@ -289,6 +309,7 @@ void bind_combination(nb::module_& m) {
         .def("events", &Mixer::events, "forecasts"_a, "order"_a, "told"_a, "first"_a, "mixed"_a,
              "weights"_a.none())
         .def("weights", &Mixer::weights, "forecasts"_a)
+        .def("add_columns", &Mixer::add_columns, "more"_a)
         .def(
             "layer", [](Mixer& t, const std::string& name) { return t.fields_of_layer(t.layer(name)); }, "name"_a)
         .def("numbers", &Mixer::numbers, "All sums that bounds are computed from, in one array.")

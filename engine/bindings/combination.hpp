@@ -3,6 +3,7 @@
 
 #include <nanobind/stl/optional.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -258,6 +259,77 @@ inline void check_ticket(const Combination& state, double* at) {
                 must(quick[i] >= 0.0 && quick[i] <= state.quick.sizes[i], "open",
                      "have sums between 0 and the current sums");
         }
+}
+
+// New columns while a combination runs.
+
+/// Copy the state to a combination with more columns, which had no forecast so far; `to` has begun, and its levels and
+/// weights are computed afterwards.
+///
+/// Rule B: prior masses, caps and P are multiplied by n/(n + new), and a new column has the mass 1/(n + new). All of them
+/// are proportional, so weights and bounds are those of the columns that were empty from the start. AdaHedge: a new column
+/// has the loss of AdaHedge itself, as any column without a forecast, and Delta grows like ln n, so that the scale stays:
+/// sum m <= Phi_s(L) holds with the new column, whose loss is not below sum m, and 2 Delta remains a bound.
+inline void extend(Combination& to, Combination& from) {
+    const double kept = double(from.n) / double(to.n), share = 1.0 / double(to.n);
+    std::vector<double> numbers;
+    const auto keep = [&](const char*, double& x) { numbers.push_back(x); };
+    each_own(from, keep);
+    each_total(from, keep);
+    each_spread(from, keep);
+    std::size_t next = 0;
+    const auto give = [&](const char*, double& x) { x = numbers[next++]; };
+    each_own(to, give);
+    each_total(to, give);
+    each_spread(to, give);
+    std::vector<const double*> arrays;
+    std::vector<i64> sizes;
+    each_array_of_state(from, [&](const char*, const double* array, i64 count, double) {
+        arrays.push_back(array);
+        sizes.push_back(count);
+    });
+    std::size_t which = 0;
+    each_array_of_state(to, [&](const char*, double* array, i64 count, double) {
+        for (i64 i = 0; i < count; ++i) array[i] = i < sizes[which] ? arrays[which][i] : 0.0;
+        ++which;
+    });
+    for (i64 i = 0; i < to.top.n; ++i) to.top.cap[i] = from.top.cap[i];
+    const auto masses = [&](RuleBState& b, const RuleBState& before) {
+        for (i64 i = 0; i < to.n; ++i) {
+            b.prior[i] = i < from.n ? before.prior[i] * kept : share;
+            const double cap = i < from.n ? before.cap[i] * kept : 0.0;
+            b.cap[i] = cap > 0.0 ? std::max(cap, 1e-300) : 0.0;
+        }
+    };
+    masses(to.b, from.b);
+    masses(to.quick, from.quick);
+    to.b.grown *= kept;
+    AdaHedgeSums& sums = *reinterpret_cast<AdaHedgeSums*>(to.own.memory);
+    if (from.n > 1) sums.gap *= std::log(double(to.n)) / std::log(double(from.n));
+    if (to.kind == Mixing::fixed_share)
+        for (i64 i = 0; i < to.n; ++i)
+            to.regrets.weight[i] = i < from.n ? from.regrets.weight[i] * kept : share;
+    for (i64 i = from.n; i < to.n; ++i) {
+        to.own.L[i] = to.own.own;
+        if (to.kind != Mixing::two_layers) continue;
+        to.slept_b[i] = to.member_loss[0];
+        to.slept_own[i] = to.member_loss[2];
+    }
+}
+
+/// Copy a pending row; its new columns have no forecast.
+inline void extend_row(const Combination& to, double* numbers, const Combination& from, double* before) {
+    const OpenRow row = to.open_row(numbers), old = from.open_row(before);
+    for (i64 k = 0; k < to.width(); ++k) numbers[k] = 0.0;
+    for (i64 k = 0; k < OpenRow::forecasts; ++k) numbers[k] = before[k];
+    for (i64 q = 0; q < to.depth(); ++q)
+        for (i64 i = 0; i < to.places; ++i) row.f(q)[i] = i < from.n ? old.f(q)[i] : __builtin_nan("");
+    for (i64 i = 0; i < from.n; ++i) {
+        row.p()[i] = old.p()[i];
+        row.sizes()[i] = old.sizes()[i];
+        row.quick_sizes()[i] = old.quick_sizes()[i];
+    }
+    for (i64 k = 0; k < (members + 1) * to.levels; ++k) row.rest()[k] = old.rest()[k];
 }
 
 }  // namespace hn

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "../potentials.hpp"
@@ -23,6 +24,10 @@ public:
     Room(const Room&) = delete;
     Room& operator=(const Room&) = delete;
     Room(Room&& other) noexcept : numbers_(other.numbers_) { other.numbers_ = nullptr; }
+    Room& operator=(Room&& other) noexcept {
+        std::swap(numbers_, other.numbers_);
+        return *this;
+    }
     ~Room() { ::operator delete(numbers_, std::align_val_t(64)); }
     double* at(i64 k) const { return numbers_ + k; }
 };

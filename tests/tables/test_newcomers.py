@@ -8,6 +8,7 @@ from pathlib import Path
 import corpus
 import numpy as np
 import pytest
+from hostile_games import LOSSES, Hostile
 from naive_combine import RuleB, potential
 
 import hannan as hn
@@ -18,7 +19,6 @@ from hannan.tables.combine.quantiles import QuantileLoss
 from hannan.tables.combine.rules import ByRule
 
 FOLDER = Path(__file__).parent.parent / "corpus" / "0.2"
-LOSSES = ["absolute", "squared"]
 #: The newcomer is the last of six columns; its first row is row 500, in units in which the noise of a column is 0.5.
 FIRST, N, NOISE = 500, 6, 0.5
 
@@ -153,38 +153,6 @@ def test_exact_newcomer_takes_over():
 
 
 # 5 and 6. The theorem
-
-
-class Hostile:
-    """A game with columns that appear late and disappear, late targets in any order, and a greedy adversary or not."""
-
-    def __init__(self, seed):
-        rng, rows = np.random.default_rng([seed, 5]), 60
-        self.n, self.loss = int(rng.integers(3, 8)), LOSSES[seed % 2]
-        self.kind, delay = ("greedy", "cauchy", "plain")[seed % 3], (0, 3, 9)[seed // 3 % 3]
-        draw = rng.standard_cauchy if self.kind == "cauchy" else rng.normal
-        self.targets = draw(size=rows)
-        self.forecasts = self.targets[:, None] + draw(size=(rows, self.n)) * 10.0 ** rng.uniform(-2, 1, self.n)
-        born = np.where(rng.random(self.n) < 0.6, rng.integers(0, 50, self.n), 0)
-        born[:2] = 0
-        missing = rng.random((rows, self.n)) < rng.choice([0.0, 0.3])
-        missing[np.arange(rows), rng.integers(0, self.n, rows)] = False
-        self.forecasts[missing | (np.arange(rows)[:, None] < born)] = np.nan
-        empty = np.isnan(self.forecasts).all(axis=1)
-        self.forecasts[empty, 0] = self.targets[empty]
-        known = np.arange(rows) + (rng.integers(0, delay + 1, rows) if delay else 0)
-        order = sorted([(t, 0, t) for t in range(rows)] + [(known[t], 1, t) for t in range(rows)])
-        self.events = [~t if settles else t for _, settles, t in order]
-        self.cost = point_loss(self.loss)
-
-    def target(self, row, x, lead):
-        """The greedy adversary chooses the target on the side that gives a column the largest regret."""
-        if self.kind != "greedy":
-            return self.targets[row]
-        f = self.forecasts[row]
-        low, high = np.nanmin(f), np.nanmax(f)
-        ends = (low - 0.1 * (high - low), high + 0.1 * (high - low))
-        return max(ends, key=lambda y: np.nanmax(lead + self.cost.slope(x, y) * (x - f)))
 
 
 def play_hostile(seed, kind):

@@ -75,6 +75,13 @@ class Calibration:
                 self.sums[k] += np.where(counted[:, :, None], told, 0.0).sum(axis=0)
             release(forecasts)
 
+    def add_models(self, models: Sequence[str]) -> None:
+        """Add models that had no forecast so far."""
+        more = len(models)
+        self.names = (*self.names, *models)
+        self.rows = np.append(self.rows, np.zeros(more))
+        self.sums = np.concatenate([self.sums, np.zeros((len(self.sums), more, len(self.levels)))], axis=1)
+
     def crps(self, who: int = 0) -> float:
         """Return twice the mean pinball loss per row over the levels, an approximation of the CRPS."""
         return float(2.0 * self.sums[3, who].mean() / self.rows[who]) if self.rows[who] else float("nan")

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from hannan import _engine, saving, validation
 from hannan.learners.adahedge import ANY, Rule
+from hannan.learners.names import FORECASTS
 from hannan.players.load import packed, unpacked
 from hannan.saving import fields
-from hannan.saving.formatting import ceiling, figure
+from hannan.saving.formatting import ceiling, counted, figure
 from hannan.saving.result import Result, Shown
 from hannan.tables.combine.calibration import Calibration
 from hannan.tables.combine.guarantees import ANY_ROWS, COMBINATION, EXCESS, Course, Promises
@@ -45,6 +46,8 @@ def content_of(combiner: Any) -> dict[str, Any]:
         "cap": None if loss.convex else loss.cap, "range": packed(list(learner.loss_range)), "next": combiner._next,
         "open": [[row, number] for row, number in combiner._numbers.items()], "state": packed(state),
     }  # fmt: skip
+    if combiner.added:
+        content["added"] = [[name, rows] for name, rows in combiner.added]
     if calibration is not None:
         content["quantiles"] = {
             "names": combiner._quantiles, "apart": loss.apart, "sorts": combiner.grid.sorts,
@@ -65,6 +68,11 @@ def made_of(cls: Any, content: dict[str, Any]) -> Any:
     loss = fields.text(content.get("loss"), "loss")
     made = cls(names, loss, rule, cap=content.get("cap"), **_quantiles(content.get("quantiles")))
     made._next = fields.whole(content.get("next"), "next row")
+    for pair in fields.items(content.get("added", []), "new columns"):
+        name, rows = fields.items(pair, "new column", 2)
+        made.added.append((fields.text(name, "new columns"), fields.whole(rows, "new columns", 0, made._next)))
+    if len({name for name, _ in made.added} & set(made.models)) != len(made.added):
+        raise ValueError("corrupt file: new columns must be unique columns of the combiner")
     for pair in fields.items(content.get("open"), "open rows"):
         row, number = fields.items(pair, "open row", 2)
         if type(row) not in (str, int) or row in made._numbers:
@@ -122,12 +130,15 @@ class Told(Result):
     promises: Promises
     #: Of quantiles: CRPS, coverage and sharpness.
     calibration: Calibration | None = field(default=None, hash=False, repr=False)
+    #: Columns that were added while the combiner ran, with the number of rows answered before.
+    added: tuple[tuple[str, int], ...] = ()
 
     def shown(self) -> Shown:
         """Return the losses, the excess losses with their bounds, and the assumptions."""
         told, best = self.promises, int(np.argmax(self.promises.realised))
         rows = [("rows", f"{self.settled} settled of {self.answered} answered")]
         rows.append(("loss", f"{figure(self.total)} in total ({self.loss})"))
+        rows += [("new column", f"{name}, after {counted(answered, 'answered row')}") for name, answered in self.added]
         rows += [] if self.calibration is None else self.calibration.lines()
         excesses = [("average of columns", told.mean_realised, told.mean, told.mean_withheld)]
         assumptions: list[tuple[str, str]] = []
@@ -239,7 +250,8 @@ class Combiner:
             raise ValueError(f"columns must be names or their number; got {columns!r}")
         one_role(("an expert", name) for name in names)
         self.columns = tuple(names)
-        self.loss, self.grid = Pricing(loss, cap, quantiles, per_quantile, crossing).loss_of(names)
+        self._pricing = Pricing(loss, cap, quantiles, per_quantile, crossing)
+        self.loss, self.grid = self._pricing.loss_of(names)
         if self.grid is not None and self.grid.left:
             raise ValueError(
                 f"each column of quantiles needs a model and a level in its name; got {self.grid.left[0]!r}"
@@ -255,6 +267,8 @@ class Combiner:
         #: CRPS, coverage and sharpness of quantiles so far.
         self.calibration = Calibration.of(self.loss, self.models) if isinstance(self.loss, QuantileLoss) else None
         self._quantiles = quantiles
+        #: Columns that were added by `add_columns`, with the number of rows answered before.
+        self.added: list[tuple[str, int]] = []
         self._numbers: dict[Hashable, int] = {}
         self._next = 0
         self._taken = False
@@ -359,6 +373,59 @@ class Combiner:
         self.mixer.forget(self._open(row_id))
         del self._numbers[row_id]
 
+    def add_columns(self, columns: Iterable[str] | str) -> None:
+        """Add columns of new models, from the next row on; rows that wait have no forecast of them.
+
+        A new column starts as one that was empty in all rows so far: it has no weight before its first settled target,
+        and then at most the weight of an average old column, divided by its distance from the forecast (rule B).
+
+        Parameters
+        ----------
+        columns : iterable of str
+            Names of the new columns, which follow the other columns. Columns of quantiles must have the same levels.
+
+        Raises
+        ------
+        ValueError
+            If a name is not new, if levels differ, or if the learner is not a named rule.
+
+        Notes
+        -----
+        Initial weights become n/(n + new) of those of the n old columns, and 1/(n + new) for a new column. Bounds of
+        two-layers, b and adahedge:slopes cover the new columns (docs/proofs/combine.md). Rules whose learning rates
+        depend on the number of columns (two-layers, adahedge, boa, fixed-share) use the new number from now on.
+
+        Examples
+        --------
+        >>> combiner = Combiner(["anna", "ben"])
+        >>> combiner.answer("monday", [102.0, 98.0])
+        100.0
+        >>> combiner.add_columns(["cleo"])
+        >>> combiner.answer("tuesday", {"anna": 104.0, "ben": 100.0, "cleo": 101.0}) > 100.0
+        True
+        """
+        names = [columns] if isinstance(columns, str) else [str(name) for name in columns]
+        if not names:
+            raise ValueError(f"columns must have at least one name; got {columns!r}")
+        if self._taken:
+            raise ValueError("a combiner that took a table has no new columns; combine a table with an empty column")
+        if not isinstance(self.learner, Rule):
+            raise ValueError(f"new columns need a named rule ({', '.join(FORECASTS)}); got {self.learner!r}")
+        every = (*self.columns, *names)
+        one_role(("an expert", name) for name in every)
+        _, own = self._pricing.loss_of(names)
+        if (own is None) != (self.grid is None) or (own is not None and (own.levels != self.levels or own.left)):
+            wanted = f"columns of the quantile levels {', '.join(f'{q:g}' for q in self.levels)}"
+            raise ValueError(f"new columns must be {wanted if self.levels else 'point forecasts'}; got {names}")
+        loss, grid = self._pricing.loss_of(every)
+        models = every if grid is None else grid.models
+        new = models[len(self.models) :]
+        self.mixer.add_columns(len(new))
+        if self.calibration is not None:
+            self.calibration.add_models(new)
+        self.columns, self.models, self.loss, self.grid = every, models, loss, grid
+        self.added += [(name, self._next) for name in new]
+
     def weights(self, awake: Any = None) -> Array:
         """Return the weights of the next row.
 
@@ -391,6 +458,7 @@ class Combiner:
             learner=repr(self.learner), loss=self.loss.name, columns=self.models, answered=int(mixer.answered),
             settled=int(mixer.settled), total=float(mixer.mixture), mean=float(mixer.mean_loss),
             losses=np.asarray(mixer.losses), promises=mixer.promises(), calibration=self.calibration,
+            added=tuple(self.added),
         )  # fmt: skip
 
     # Tables
@@ -579,7 +647,9 @@ class Combiner:
         if isinstance(forecasts, Mapping):
             unknown = next((name for name in forecasts if str(name) not in self.columns), None)
             if unknown is not None:
-                raise ValueError(f"no column {unknown!r}; columns are {list(self.columns)}")
+                raise ValueError(
+                    f"no column {unknown!r}; columns are {list(self.columns)}. add_columns() adds columns of new models"
+                )
             forecasts = [forecasts.get(name) for name in self.columns]
         values = [np.nan if value is None else value for value in validation.unmasked(forecasts, "forecasts")]
         row: Array = np.array(values, dtype=np.float64)

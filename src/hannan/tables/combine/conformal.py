@@ -200,6 +200,21 @@ class Conformal:
         self.combiner.forget(row_id)
         self._certified.forget(number)
 
+    def add_columns(self, columns: Iterable[str] | str) -> None:
+        """Add columns of new models, from the next row on, as `hn.Combiner.add_columns`; the certificate goes on.
+
+        Parameters
+        ----------
+        columns : iterable of str
+            Names of the new columns. Columns of quantiles must have the same levels.
+
+        Raises
+        ------
+        ValueError
+            If a name is not new, or if levels differ.
+        """
+        self.combiner.add_columns(columns)
+
     def certificate(self) -> CoverageCertificate:
         """Return the coverage of the settled rows, per group, with its bounds and its cost.
 

@@ -57,6 +57,11 @@ class ByRule(_engine.Mixer):
         done, trouble, column = super().events(forecasts, order, told, first, mixed.reshape(-1), weights)
         return int(done), trouble, int(column)
 
+    def add_columns(self, more: int) -> None:
+        """Add columns that had no forecast so far; the state of the other columns is kept."""
+        super().add_columns(more)
+        self.n += more
+
     def promises(self) -> Promises:
         """Return the guarantees at this time."""
         return guarantees.of_rule(self.rule.name, RuleSums(self.numbers()), self.loss.convex)
@@ -139,6 +144,13 @@ class PerLevel:
             return None
         shares = [part.weights(f) for part, f in zip(self.parts, table, strict=True)]
         return np.sort([float(np.nansum(p * f)) for p, f in zip(shares, table, strict=True)])
+
+    def add_columns(self, more: int) -> None:
+        """Add columns that had no forecast so far; the state of the other columns is kept."""
+        for part in self.parts:
+            part.add_columns(more)
+        self.n += more
+        self.beside = np.append(self.beside, np.zeros(more))
 
     def forget(self, row: int) -> bool:
         """Close a row whose target will not arrive."""
