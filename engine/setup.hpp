@@ -21,6 +21,8 @@ enum class Smoothing : int { HN_PLAIN(HN_NAME) HN_LAWS(HN_NAME) };
 enum class Memory : int { HN_MEMORIES(HN_NAME) };
 /// Learners for i.i.d. losses, which count the plays of every arm and estimate no loss of an arm that was not played.
 enum class Counter : int { HN_COUNTERS(HN_NAME) };
+/// own: the learner draws from a second stream of the run, as the line in its header states.
+enum class Noise : int { none, own };
 /// What the weights are computed from; selects one of the three enums above.
 enum class Weighing : int { smoothing, memory, counter };
 
@@ -106,10 +108,7 @@ struct Setup {
         return estimator == Estimator::reduced_variance || estimator == Estimator::foreign;
     }
     /// True if a second stream is used: for perturbed losses, random walks, private noise, or coins for losses in (0, 1).
-    bool own_noise() const {
-        return is(Memory::dropout) || is(Memory::random_walk) || is(Memory::private_hedge) ||
-               is(Counter::thompson_beta);
-    }
+    bool own_noise() const;
     /// True if losses are played in their own units, without a range.
     bool as_they_are() const { return is(Memory::adahedge); }
     /// True if L estimates the losses of every arm, so that learner's loss - min L estimates the regret.
@@ -183,17 +182,30 @@ struct ArmCounts {
 
 /// Number of doubles that a learner stores in addition to L and w, as its header states.
 HN_INLINE i64 Setup::memory_places() const {
-#define HN_ROW(name, size) \
-    if (is(HN_KIND::name)) return size;
-#define HN_KIND Memory
-    HN_MEMORIES(HN_ROW)
-#undef HN_KIND
-#define HN_KIND Counter
-    HN_COUNTERS(HN_ROW)
-#undef HN_KIND
-#undef HN_ROW
+#define HN_ROW(kind, name, size) \
+    if (is(kind::name)) return size;
+#define HN_MEMORY_ROW(name, size, noise) HN_ROW(Memory, name, size)
+#define HN_COUNTER_ROW(name, size, noise) HN_ROW(Counter, name, size)
+    HN_MEMORIES(HN_MEMORY_ROW)
+    HN_COUNTERS(HN_COUNTER_ROW)
     return 0;
 }
+#undef HN_ROW
+
+inline bool Setup::own_noise() const {
+#define HN_ROW(kind, name, noise) \
+    if (is(kind::name)) return noise == Noise::own;
+#undef HN_MEMORY_ROW
+#undef HN_COUNTER_ROW
+#define HN_MEMORY_ROW(name, size, noise) HN_ROW(Memory, name, noise)
+#define HN_COUNTER_ROW(name, size, noise) HN_ROW(Counter, name, noise)
+    HN_MEMORIES(HN_MEMORY_ROW)
+    HN_COUNTERS(HN_COUNTER_ROW)
+    return false;
+}
+#undef HN_ROW
+#undef HN_MEMORY_ROW
+#undef HN_COUNTER_ROW
 
 HN_INLINE double Setup::first_scale() const {
     if (kappa > 0.0) {

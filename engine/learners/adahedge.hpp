@@ -121,7 +121,7 @@ struct AdaHedgeRounds {
     }
 };
 
-HN_MEMORY(adahedge, adahedge_sums + places())
+HN_MEMORY(adahedge, adahedge_sums + places(), Noise::none)
 /// Weights from the gaps so far; in the first round they are uniform.
 inline bool adahedge(const Setup& s, Run& run) {
     AdaHedgeRounds rounds(s, run);

@@ -34,7 +34,7 @@ inline double tsallis_shannon_root(double c, double s, double theta) {
     return exp(min(u, 0.0));
 }
 
-HN_MEMORY(tsallis_shannon, 3)  // moves at the last call, D before the next move, D with it
+HN_MEMORY(tsallis_shannon, 3, Noise::none)  // moves at the last call, D before the next move, D with it
 inline bool tsallis_shannon(const Setup& s, Run& run) {
     const double waiting = missing_so_far(run), scale = run.scale;
     const double theta = s.n > 1 ? sqrt(2.0 * waiting / log(double(s.n))) : 0.0;

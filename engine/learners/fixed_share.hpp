@@ -7,7 +7,7 @@
 
 namespace hn::HN_ISA {
 
-HN_MEMORY(fixed_share, n + 1)  // L seen, the mix losses summed
+HN_MEMORY(fixed_share, n + 1, Noise::none)  // L seen, the mix losses summed
 inline bool fixed_share(const Setup& s, Run& run) {
     const auto [seen, mixed] = FixedShareMemory(run.memory, s.n);
     if (is_new(run)) {

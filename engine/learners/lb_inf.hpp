@@ -13,7 +13,7 @@
 
 namespace hn::HN_ISA {
 
-HN_MEMORY(lb_inf, 4 * n)  // g, m, S, N
+HN_MEMORY(lb_inf, 4 * n, Noise::none)  // g, m, S, N
 inline bool lb_inf(const Setup& s, Run& run) {
     const i64 n = s.n;
     const auto [g, m, S, N] = LbInfMemory(run.memory, n);

@@ -5,10 +5,11 @@
 #include "../random.hpp"
 #include "../setup.hpp"
 
-/// Declares a learner: its name in the enum `Memory` or `Counter`, and the number of doubles in its memory for n arms. The
-/// build reads these lines from the headers of this folder. The memory of an HN_COUNTER is ArmCounts.
-#define HN_MEMORY(name, size) inline bool name(const Setup& s, Run& run);
-#define HN_COUNTER(name, size) inline bool name(const Setup& s, Run& run);
+/// Declares a learner: its name in the enum `Memory` or `Counter`, the number of doubles in its memory for n arms, and
+/// Noise::own if it draws from `run.noise`. The build reads these lines from the headers of this folder. The memory of an
+/// HN_COUNTER is ArmCounts.
+#define HN_MEMORY(name, size, noise) inline bool name(const Setup& s, Run& run);
+#define HN_COUNTER(name, size, noise) inline bool name(const Setup& s, Run& run);
 
 namespace hn::HN_ISA {
 

@@ -28,7 +28,7 @@ inline bool lead(const Setup& s, Run& run, bool loyal, Score score) {
     return true;
 }
 
-HN_MEMORY(dropout, 2 * n)  // L of the last step, the noisy sums
+HN_MEMORY(dropout, 2 * n, Noise::own)  // L of the last step, the noisy sums
 inline bool dropout(const Setup& s, Run& run) {
     const SeenAndSums memory(run.memory, s.n);
     double *seen = memory.seen, *heard = memory.sums;
@@ -42,7 +42,7 @@ inline bool dropout(const Setup& s, Run& run) {
     return lead(s, run, false, [&](i64 i) { return heard[i]; });
 }
 
-HN_MEMORY(random_walk, n)  // Z
+HN_MEMORY(random_walk, n, Noise::own)  // Z
 inline bool random_walk(const Setup& s, Run& run) {
     double* walk = run.memory;
     // One step of the walk before every round, including the first.

@@ -50,7 +50,7 @@ inline void advance_noise(const PrivateMemory& memory, SecureWords& words, i64 n
     *memory.norm += b * b;
 }
 
-HN_MEMORY(private_hedge, 9 * n + 9)  // L + G, padding and seven states per arm; powers, norm and block
+HN_MEMORY(private_hedge, 9 * n + 9, Noise::own)  // L + G, padding and seven states per arm; powers, norm and block
 inline bool private_hedge(const Setup& s, Run& run) {
     const double sigma = s.parameter[0], padded = s.parameter[1], cost = s.parameter[2];
     const PrivateMemory memory(run.memory, s.n);

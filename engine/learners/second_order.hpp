@@ -66,14 +66,14 @@ inline double log_evidence(double R, double V) {
     return lead + a * a + log(2.0 - erfc(a) - erfc(-b));
 }
 
-HN_MEMORY(squint, 2 * n)  // L seen, V or C
+HN_MEMORY(squint, 2 * n, Noise::none)  // L seen, V or C
 inline bool squint(const Setup& s, Run& run) {
     const double* V = take_in_regrets(s, run, true);
     for (i64 i = 0; i < s.n; ++i) run.w[i] = log_evidence(run.own - run.L[i], V[i]);
     return from_logs(s, run);
 }
 
-HN_MEMORY(ada_normal_hedge, 2 * n)  // L seen, V or C
+HN_MEMORY(ada_normal_hedge, 2 * n, Noise::none)  // L seen, V or C
 inline bool ada_normal_hedge(const Setup& s, Run& run) {
     const double* C = take_in_regrets(s, run, false);
     for (i64 i = 0; i < s.n; ++i) {
@@ -85,7 +85,7 @@ inline bool ada_normal_hedge(const Setup& s, Run& run) {
     return from_logs(s, run);
 }
 
-HN_MEMORY(ml_poly, 2 * n)  // L seen, V or C
+HN_MEMORY(ml_poly, 2 * n, Noise::none)  // L seen, V or C
 inline bool ml_poly(const Setup& s, Run& run) {
     const double* V = take_in_regrets(s, run, true);
     double total = 0.0;

@@ -46,7 +46,7 @@ inline double least_of(const Setup& s, Run& run, Score score) {
 //
 // parameter[0] is e, or -1 for the falling one; or m.
 
-HN_COUNTER(epsilon_greedy, 2 * n)
+HN_COUNTER(epsilon_greedy, 2 * n, Noise::none)
 inline bool epsilon_greedy(const Setup& s, Run& run) {
     take_in_arm(s, run);
     const double n = double(s.n), t = run.settled + 1.0;
@@ -69,7 +69,7 @@ HN_INLINE double fewest(const Setup& s, const Run& run) {
     return few;
 }
 
-HN_COUNTER(explore_then_commit, 2 * n)
+HN_COUNTER(explore_then_commit, 2 * n, Noise::none)
 inline bool explore_then_commit(const Setup& s, Run& run) {
     // Losses after the last exploring round are not counted, because the choice is final.
     if (fewest(s, run) < s.parameter[0]) take_in_arm(s, run);
@@ -92,7 +92,7 @@ inline bool explore_then_commit(const Setup& s, Run& run) {
 //
 // parameter[0] is T of MOSS, c of KL-UCB.
 
-HN_COUNTER(ucb1, 2 * n)
+HN_COUNTER(ucb1, 2 * n, Noise::none)
 inline bool ucb1(const Setup& s, Run& run) {
     take_in_arm(s, run);
     const double twice = 2.0 * log(max(run.settled, 1.0));
@@ -100,7 +100,7 @@ inline bool ucb1(const Setup& s, Run& run) {
     return true;
 }
 
-HN_COUNTER(moss, 2 * n)
+HN_COUNTER(moss, 2 * n, Noise::none)
 inline bool moss(const Setup& s, Run& run) {
     take_in_arm(s, run);
     const double share = s.parameter[0] / double(s.n);
@@ -129,7 +129,7 @@ inline double least_mean(double m, double room) {
     return q;
 }
 
-HN_COUNTER(kl_ucb, 2 * n)
+HN_COUNTER(kl_ucb, 2 * n, Noise::none)
 inline bool kl_ucb(const Setup& s, Run& run) {
     take_in_arm(s, run);
     const double once = log(max(run.settled, 1.0)), twice = once > 1.0 ? log(once) : 0.0;

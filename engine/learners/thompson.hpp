@@ -184,8 +184,8 @@ inline bool weigh_beliefs(const Setup& s, Run& run) {
     return total > 0.5;
 }
 
-HN_COUNTER(thompson_beta, 2 * n + 1)
-HN_COUNTER(thompson_gaussian, 2 * n + 1)
+HN_COUNTER(thompson_beta, 2 * n + 1, Noise::own)
+HN_COUNTER(thompson_gaussian, 2 * n + 1, Noise::none)
 
 /// Add a loss just settled; probabilities are computed only when a live player needs them.
 inline bool thompson(const Setup& s, Run& run, bool valued) {
