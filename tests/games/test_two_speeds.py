@@ -20,13 +20,16 @@ CONVEX = hn.Convex(hn.Ball(3), 1.0, hn.GammaNoise(), hn.Fixed(20.0), smooth=2.0,
 OTHERS: dict[str, tuple[Any, Any]] = {
     "convex, linear": (hn.Convex(hn.Ball(3), 1.0, hn.GaussianNoise(), hn.Horizon(T)), hn.Linear(POINTS)),
     "convex, logistic": (CONVEX, hn.Logistic(POINTS, np.arange(T) % 2)),
+    "private ball": (hn.PrivateBall(hn.Ball(3), 1.0, 1.0, rounds=T), hn.Linear(POINTS)),
     "gradient descent": (hn.OnlineGradientDescent(hn.Ball(3), 1.0), hn.Linear(POINTS)),
     "exponentiated gradient": (hn.ExponentiatedGradient(hn.Simplex(3), 1.0), hn.Linear(POINTS)),
     "fpl": (hn.FPL(hn.MSets(6, 2), 9.0), ROWS),
     "fpl-trix": (hn.FPLTrix(hn.MSets(6, 2)), ROWS),
     "slates": (hn.SlateBandit(6, 2), ROWS),
 }
-TABLES = paths.tables() | paths.younger()
+#: The game of a learner with reports is stepped in Python, on one thread.
+STEPPED = {"locally private": (hn.LocallyPrivate(hn.Bandit(6), 1.0), {"losses": ROWS})}
+TABLES = paths.tables() | paths.younger() | STEPPED
 
 
 def test_every_public_learner_is_here() -> None:

@@ -40,6 +40,15 @@ VALIDITY = {
         FIXED,
         f"{ADAPTIVE} {PSEUDO}: the maximum of E[learner's loss - loss of the path] over paths of arms fixed in advance",
     ),
+    ("oblivious", "slate"): (
+        FIXED,
+        f"{ADAPTIVE} {PSEUDO}: the maximum of E[learner's loss - loss of the slate] over slates fixed in advance",
+    ),
+    ("oblivious", "available_slate"): (
+        SETS,
+        f"{ADAPTIVE} {PSEUDO}: the maximum of E[learner's loss - loss of the slate] over slates fixed in advance, "
+        "whose unavailable items are replaced as stated",
+    ),
     ("oblivious", "map"): (FIXED, f"{ADAPTIVE} {PSEUDO}: {MAP}"),
     ("oblivious", "available"): (
         SETS,

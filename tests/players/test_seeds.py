@@ -97,7 +97,7 @@ def test_files_of_the_first_format_are_refused_by_name(tmp_path):
     path = tmp_path / "player.json"
     hn.Experts(3).start(seed=0).save(path)
     path.write_text(path.read_text().replace("hannan/2", "hannan/1"))
-    with pytest.raises(ValueError, match=r"must have format hannan/2; got 'hannan/1', of version 0\.1\.0"):
+    with pytest.raises(ValueError, match=r"has format 'hannan/1' of version 0\.1\.0; this version reads hannan/2"):
         hn.load(path)
 
 

@@ -52,7 +52,7 @@ class TsallisShannon(NamedArms):
     >>> print(player.certificate().bound)
     expected regret <= 5 (trivial: rounds x range), even against an adaptive adversary
       valid    on every run
-      theorem  no regret exceeds the rounds times the loss range
+      theorem  no regret exceeds rounds x loss range
       terms    rounds x range  5
     >>> [round(TsallisShannon(2).bound(rounds=10_000, missing=late).value, 2) for late in (0, 40_000)]
     [365.69, 1036.65]

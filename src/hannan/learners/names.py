@@ -43,7 +43,7 @@ _OWN: dict[str, tuple[str, str, str]] = {
     "kl-ucb": ("stochastic", "KLUCB", "c"),
     "epsilon-greedy": ("stochastic", "EpsilonGreedy", "epsilon"),
     "explore-then-commit": ("stochastic", "ExploreThenCommit", "rounds"),
-    "thompson": ("thompson", "Thompson", "belief"),
+    "thompson": ("stochastic", "Thompson", "belief"),
     "lb-inf": ("lb_inf", "LBInf", "rounds?"),
 }
 OWN = tuple(_OWN)

@@ -116,7 +116,7 @@ class EpsilonGreedy(Stochastic):
     >>> EpsilonGreedy(2, 0.1).bound(rounds=10**6)
     Traceback (most recent call last):
     ...
-    hannan.Withheld: a constant epsilon, 0.1, explores in its share of all rounds: its regret ...
+    hannan.Withheld: no sublinear bound is proved for a constant epsilon; got epsilon=0.1
     """
 
     n: Arms
@@ -386,7 +386,7 @@ class KLUCB(Stochastic):
     >>> KLUCB(8, c=0.0).bound(rounds=100_000)
     Traceback (most recent call last):
     ...
-    hannan.Withheld: KL-UCB has a bound for c >= 3 (Garivier, Cappe 2011); c = 0 is played ...
+    hannan.Withheld: a bound of KL-UCB is proved for c >= 3 only (Garivier and Cappe 2011); got c = 0
     """
 
     n: Arms

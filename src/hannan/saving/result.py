@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -66,7 +67,8 @@ class Result:
         return as_text(self.shown())
 
     def _repr_html_(self) -> str:
-        return as_picture(getattr(self, "plot", None)) + as_html(self.shown())
+        shown = self.shown()
+        return as_picture(getattr(self, "plot", None), shown.title) + as_html(shown)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain numbers, strings and lists that JSON can hold.
@@ -200,17 +202,26 @@ def as_html(shown: Shown) -> str:
     return f'<div style="overflow-x:auto">{"".join(parts)}</div>'
 
 
-def as_picture(plot: Callable[[], Any] | None) -> str:
+#: Descriptions of single marks, with all digits of their coordinates.
+_ARIA = re.compile(r' (?:role|aria-label|aria-roledescription)="[^"]*"')
+
+
+def as_picture(plot: Callable[[], Any] | None, title: str) -> str:
     """Return what `plot` draws as SVG; an empty string if there is no picture, or no package that draws it.
 
-    >>> as_picture(None)
+    Screen readers get the title and the table below the picture, not the coordinates of each mark.
+
+    >>> as_picture(None, "Record")
     ''
     """
+    from html import escape
     from importlib.util import find_spec
 
     if plot is None or not all(find_spec(name) for name in ("altair", "vl_convert")):
         return ""
-    return str(plot()._repr_mimebundle_()["image/svg+xml"])
+    picture = str(plot()._repr_mimebundle_().get("image/svg+xml", ""))
+    picture = _ARIA.sub("", picture)
+    return picture.replace("<svg ", f'<svg role="img" aria-label="{escape(title)}" ', 1)
 
 
 def _html_rows(rows: Rows) -> str:

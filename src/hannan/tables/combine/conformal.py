@@ -80,7 +80,7 @@ class Conformal:
     >>> round(low), round(high)
     (98, 102)
     >>> live.certificate().groups[0].rows, round(live.certificate().coverage, 2)
-    (480, 0.89)
+    (480, 0.91)
     """
 
     def __init__(

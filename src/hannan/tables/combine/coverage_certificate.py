@@ -111,7 +111,7 @@ class CoverageCertificate(Result):
     ...     live.settle(t, float(t % 7))
     >>> told = live.certificate()
     >>> told.groups[0].rows, told.warm_up, told.coverage
-    (80, 20, 0.8375)
+    (80, 20, 0.875)
     """
 
     levels: tuple[float, ...]
