@@ -229,6 +229,7 @@ class App:
     async def _sample(self) -> None:
         while True:
             self.service.histories.sample()
+            self.service.shares.sample()
             await asyncio.sleep(SAMPLE)
 
     async def _live(self, receive: Receive, send: Send) -> None:

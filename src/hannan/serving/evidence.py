@@ -15,10 +15,12 @@ from hannan.players.fleet import Fleet
 MAX_ARMS = 1024
 #: Times of events that a table remembers; the newest ones are those of its verdict.
 TIMES = 8
+#: Meaning of a start after a change of arms.
+RESTARTED = "each such change begins new statements with a new error probability"
 #: Reasons why a panel has a start of its own.
 STARTS = {
     "": "",
-    "added": "an arm was added at the start; each such change begins new statements with a new error probability",
+    "added": f"an arm was added at the start; {RESTARTED}",
     "deleted": "decisions before the start are not counted: their events were deleted before this version first opened "
     "the store",
     "version": "decisions before the start are not counted: another version wrote their events, and this version "

@@ -156,6 +156,7 @@ ROUTES = (
     Route("POST", "/v1/learners", "admin", service.add, schemas.LearnerBody, (schemas.Added,)),
     Route("GET", "/v1/learners/{name}", "", service.about, None, (schemas.About,)),
     Route("GET", "/v1/learners/{name}/weights", "", service.history, None, (schemas.History,)),
+    Route("GET", "/v1/learners/{name}/shares", "", service.shares, None, (schemas.Shares,)),
     Route("GET", "/v1/learners/{name}/evidence", "", service.evidence, None, (schemas.Evidence,)),
     Route("GET", "/v1/learners/{name}/keys", "", service.keys, None, (schemas.Keys,)),
     Route("GET", "/v1/learners/{name}/log", "admin", service.log),

@@ -248,6 +248,30 @@ class History(Struct):
     weights: list[list[float]]
 
 
+class Change(Struct):
+    """Time at which arms were added or retired, in seconds since 1970, and the change in words."""
+
+    time: float
+    text: str
+
+
+class Shares(Struct):
+    """Decisions of every arm over time, oldest first, in bins that are `width` seconds long.
+
+    The arms are all that the learner has had. `time` has the beginning of each bin in seconds since 1970, and
+    `decisions` has one number per arm for each bin. Bins without decisions are omitted.
+    """
+
+    name: str
+    arms: list[str]
+    colors: list[str]
+    available: list[bool]
+    width: float
+    time: list[float]
+    decisions: list[list[int]]
+    changes: list[Change]
+
+
 class FlagBody(Struct):
     """Evaluation of flags: the context has a `targetingKey`, and optionally a `key` and a `decision`."""
 

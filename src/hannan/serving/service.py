@@ -21,6 +21,7 @@ from hannan.serving.arms import of_key, of_learner
 from hannan.serving.decisions import as_json
 from hannan.serving.metrics import Histories, Metrics
 from hannan.serving.schemas import PAGE
+from hannan.serving.shares import Shares
 from hannan.serving.store import Store
 from hannan.serving.tickets import checked_key
 
@@ -104,6 +105,7 @@ class Service:
 
     def __init__(self, store: Store, limits: Limits | None = None, bulk: Iterable[str] = ()) -> None:
         self.store, self.queue, self.limits, self.metrics = store, store.queue, limits or Limits(), Metrics()
+        self.shares = Shares(store.queue)
         self.histories, self.bulk = Histories(store.queue), tuple(dict.fromkeys(bulk))
 
     def handle(self, action: Action, request: Request, rejection: Rejection = wrong) -> Answer:
@@ -261,6 +263,18 @@ def keys(service: Service, request: Request) -> Answer:
         page = found()
         body = schemas.Keys(request.name, page.total, page.found, [schemas.KeyAbout(*key) for key in page.keys])
         return Answer(200, schemas.encode(body))
+
+    return Answer(200, b"", JSON, later=told)
+
+
+def shares(service: Service, request: Request) -> Answer:
+    """Return the decisions of every arm over time, from the journal."""
+    with service.queue.lock:
+        _, sequence = service.queue.look(request.name)
+
+    def told() -> Answer:
+        service.queue.journal.wait(sequence)
+        return Answer(200, schemas.encode(service.shares.of(request.name)))
 
     return Answer(200, b"", JSON, later=told)
 

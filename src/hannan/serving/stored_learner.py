@@ -329,6 +329,20 @@ class StoredLearner:
         self.declare(declared)
         earlier.drop_evidence()
 
+    @property
+    def change(self) -> str:
+        """Arms that were added or retired at the beginning of the stage, in words; empty for the first stage."""
+        if self.earlier is None:
+            return ""
+        mine, there = self.arms.histories, self.earlier.arms
+        names = [own[0] for place, own in mine if place < self.began_with]
+        before = [str(there.label(arm)) for arm in there.available]
+        parts = (("added", [name for name in names if name not in before]),
+                 ("retired", [name for name in before if name not in names]))  # fmt: skip
+        return ", ".join(
+            f"{' and '.join(found)} {'was' if len(found) == 1 else 'were'} {word}" for word, found in parts if found
+        )
+
     def changes(self, new: StoredLearner) -> bool:
         """Return whether a description has other arms than the declared one; raise Refused if more differs."""
         if not new.differs_in_arms_only(self):
@@ -499,7 +513,10 @@ class StoredLearner:
         copied, names = table.copy(), [str(self.arms.label(arm)) for arm in table.arms]
         units = Units.of(self.learner.loss_range, self.learner.gains)
         weights = None if self.keys else self.weights()
-        rows = [*assumed, *([("start", evidence.STARTS[table.start])] if table.start else [])]
+        start = evidence.STARTS[table.start]
+        if self.earlier is not None and not start:
+            start = f"{self.change} at the start; {evidence.RESTARTED}"
+        rows = [*assumed, *([("start", start)] if start else [])]
 
         def found() -> Evidence:
             return read(
