@@ -68,6 +68,8 @@ struct ForeignEstimate {
     void* self = nullptr;
 };
 
+/// Value of `Setup::floor` for a share of uniform play that decreases with the round.
+inline constexpr double fourth_root = -1.0;
 inline constexpr i64 fan = 16;        // number of weights per stored sum
 inline constexpr i64 tree_from = 65;  // smallest number of arms with stored sums; a draw then costs log n
 inline constexpr i64 crown = 64;  // largest number of sums at the top level, which also stores partial sums
@@ -86,6 +88,7 @@ struct Setup {
     double parameter[4] = {0.0, 0.0, 0.0, 0.0};
     Schedule schedule;
     double estimator_parameter = 0.0;
+    double floor = 0.0;  // share of uniform play of a bandit; fourth_root: min(1/2, t^(-1/4)) in round t
     double low = 0.0, high = 1.0;
     bool gains = false;
     double clip = 0.0, kappa = 0.0,
@@ -214,6 +217,18 @@ HN_INLINE double Setup::first_scale() const {
         return rate * others / (2.0 * a * a);
     }
     return schedule.c * __builtin_sqrt(schedule.a + schedule.b);
+}
+
+/// Share of uniform play in a round, counted from 1; 0 without an exploration floor.
+HN_INLINE double floor_share(const Setup& s, double round) {
+    if (s.floor >= 0.0) return s.floor;
+    return round <= 16.0 ? 0.5 : 1.0 / __builtin_sqrt(__builtin_sqrt(round));
+}
+/// Probability (1 - share) q + share/n of an arm that the learner plays with probability q, in a round.
+HN_INLINE double floored(const Setup& s, double q, double round) {
+    if (s.floor == 0.0) return q;
+    const double share = floor_share(s, round);
+    return (1.0 - share) * q + share / double(s.n);
 }
 
 /// State of a random stream (random.hpp).

@@ -107,7 +107,8 @@ public:
         const i64 i = players().act_arm(at);
         if (i < 0) failed();
         if (__builtin_expect(evidence.has_value(), 0)) {
-            for (i64 k = 0; k < n(); ++k) shares_[std::size_t(k)] = at.run.w[k] / at.run.total;
+            for (i64 k = 0; k < n(); ++k)
+                shares_[std::size_t(k)] = floored(at.setup, at.run.w[k] / at.run.total, at.run.round);
             count_draw(i);
         }
         return issue(nb::steal(PyLong_FromLongLong(i)), i, at.run.probability, at.run.weight).move;
@@ -237,7 +238,8 @@ public:
         if (open() > 0 && !players().make_ready(at.setup, run, false)) failed();
         Fresh<double> p{std::size_t(n())};
         if (awake.is_none()) {
-            for (i64 i = 0; i < n(); ++i) p.data[i] = run.w[i] / run.total;
+            for (i64 i = 0; i < n(); ++i)
+                p.data[i] = floored(at.setup, run.w[i] / run.total, run.round + 1.0);
         } else {
             const auto mask =
                 nb::cast<nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>>(awake);

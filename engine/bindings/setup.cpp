@@ -114,7 +114,13 @@ struct Clip {
 
 Description* described(Setting setting, i64 n, const Weigher& weigher, const Schedule& schedule,
                        const Units& units, std::optional<i64> actions, const Estimate& estimate,
-                       const Clip& clip, const std::vector<double>& log_prior) {
+                       const Clip& clip, const std::vector<double>& log_prior, double floor) {
+    require(floor == 0.0 || floor == fourth_root || (floor > 0.0 && floor < 1.0),
+            "floor must be 0, a share below 1, or -1 for the fourth root");
+    require(floor == 0.0 ||
+                (setting == Setting::bandit && (estimate.kind == Estimator::importance_weighted ||
+                                                estimate.kind == Estimator::reduced_variance)),
+            "a floor requires a bandit with an estimator that divides by the probability");
     require(n >= 1 && n < (i64(1) << 31), "n must be between 1 and 2^31 - 1");
     const i64 all = actions.value_or(n);
     require(all >= 1 && all < (i64(1) << 31), "actions must be between 1 and 2^31 - 1");
@@ -147,6 +153,7 @@ Description* described(Setting setting, i64 n, const Weigher& weigher, const Sch
             "table must be a LawTable if the smoothing is tabulated, else None");
     s.estimator = estimate.kind;
     s.estimator_parameter = estimate.parameter;
+    s.floor = floor;
     std::copy(weigher.parameters.begin(), weigher.parameters.end(), s.parameter);
     s.schedule = schedule;
     s.low = units.low;
@@ -278,12 +285,12 @@ void bind_setup(nb::module_& m) {
                             "A learner as the engine plays it, assembled from its parts and checked.")
         .def(nb::new_([](Setting setting, i64 n, const Weigher& weigher, const Schedule& schedule,
                          const Units& units, std::optional<i64> actions, const Estimate* estimate,
-                         const Clip* clip, const std::vector<double>& log_prior) {
+                         const Clip* clip, const std::vector<double>& log_prior, double floor) {
                  return described(setting, n, weigher, schedule, units, actions,
-                                  estimate ? *estimate : Estimate{}, clip ? *clip : Clip{}, log_prior);
+                                  estimate ? *estimate : Estimate{}, clip ? *clip : Clip{}, log_prior, floor);
              }),
              "setting"_a, "n"_a, "weigher"_a, "schedule"_a, "units"_a, nb::kw_only(), "actions"_a = nb::none(),
-             "estimate"_a = nb::none(), "clip"_a = nb::none(), "log_prior"_a = std::vector<double>())
+             "estimate"_a = nb::none(), "clip"_a = nb::none(), "log_prior"_a = std::vector<double>(), "floor"_a = 0.0)
         .def_prop_ro("setting",
                      [](const Description& d) {
                          constexpr const char* names[] = {"experts", "bandit", "expert_bandit"};

@@ -195,7 +195,7 @@ Outcome softmax_games(const BanditJob& job) {
 
 /// True if these lanes support the setup.
 HN_INLINE bool softmax_few(const Setup& s) {
-    return s.path == Path::entropy_one && s.estimator == Estimator::importance_weighted && !s.log_prior &&
+    return s.path == Path::entropy_one && s.estimator == Estimator::importance_weighted && s.floor == 0.0 && !s.log_prior &&
            s.n < tree_from;
 }
 inline Outcome play_softmax_few(const BanditJob& job) {
@@ -362,7 +362,7 @@ Outcome barrier_games(const BanditJob& job) {
 }
 
 HN_INLINE bool barrier_few(const Setup& s) {
-    return (s.path == Path::half || s.path == Path::barrier) && s.n <= 16 &&
+    return (s.path == Path::half || s.path == Path::barrier) && s.n <= 16 && s.floor == 0.0 &&
            (s.estimator == Estimator::importance_weighted || s.estimator == Estimator::reduced_variance);
 }
 template <int K, bool Reduced>

@@ -16,7 +16,7 @@ inline void replayed_distribution(ReplayJob& job, const Advised<i64>& heard) {
     const Setup& s = job.at->setup;
     Run& run = job.at->run;
     if (!heard.actions) {
-        for (i64 j = 0; j < s.n; ++j) job.q[j] = run.w[j] / run.total;
+        for (i64 j = 0; j < s.n; ++j) job.q[j] = floored(s, run.w[j] / run.total, run.round + 1.0);
         return;
     }
     double whole = action_masses(s, run, heard);

@@ -45,7 +45,7 @@ i64 act_arm(AtPlay& at) {
     if (asks) at.before.copy(at.setup, at.run);
     const i64 i = draw_arm(at.setup, at.run);
     if (asks && !(at.run.weight >= 0.0)) return undone(at), -1;
-    at.run.probability = at.run.w[i] / at.run.total;
+    at.run.probability = chance_of(at.setup, at.run, i);
     return i;
 }
 

@@ -159,14 +159,14 @@ HN_INLINE bool draw_one(const FleetBatch& b, const Setup& s, Run& run, i64 k) {
     } else {
         const i64 i = draw_arm(s, run);
         b.arms[k] = i32(i);
-        b.probabilities[k] = run.w[i] / run.total;
+        b.probabilities[k] = chance_of(s, run, i);
         b.weights[k] = run.weight;
         if (s.estimator == Estimator::reduced_variance)
             mark_baselines(s, run, b.marks + k * plan.mark_words, plan.mark_words);
     }
     b.slept[k] = sleeps;
     if (b.counted) {
-        for (i64 j = 0; j < s.n; ++j) b.all[j] = sleeps ? b.shares[j] : run.w[j] / run.total;
+        for (i64 j = 0; j < s.n; ++j) b.all[j] = sleeps ? b.shares[j] : chance_of(s, run, j);
         b.all[b.arms[k]] = b.probabilities[k];
         b.counted(b.fleet, k, b.all);
     }

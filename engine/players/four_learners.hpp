@@ -41,7 +41,7 @@ struct Fours {
 
     static bool good(const FleetBatch& b) {
         const Setup& s = *b.setup;
-        return b.plan->compact && !b.awake && !b.counted && s.n <= most_arms && s.kappa == 0.0 &&
+        return b.plan->compact && !b.awake && !b.counted && s.n <= most_arms && s.kappa == 0.0 && s.floor == 0.0 &&
                s.path == (K == 2 ? Path::half : Path::barrier) &&
                s.estimator == (Reduced ? Estimator::reduced_variance : Estimator::importance_weighted);
     }

@@ -5,6 +5,19 @@
 
 namespace hn::HN_ISA {
 
+/// Draw an arm from the mixture with uniform play, with one uniform number.
+HN_COLD i64 draw_floored(const Setup& s, const Run& run, double u) {
+    const double share = floor_share(s, run.round);
+    if (u >= share) return draw(s, run, (u - share) / (1.0 - share));
+    const i64 i = i64(u / share * double(s.n));
+    return i < s.n ? i : s.n - 1;
+}
+
+/// Probability of an arm in the round that was drawn last.
+HN_INLINE double chance_of(const Setup& s, const Run& run, i64 i) {
+    return floored(s, run.w[i] / run.total, run.round);
+}
+
 /// Draw an arm, and set run.weight, which replaces 1/p.
 HN_INLINE i64 draw_arm(const Setup& s, Run& run) {
     run.round += 1.0;
@@ -12,8 +25,10 @@ HN_INLINE i64 draw_arm(const Setup& s, Run& run) {
         run.weight = 1.0;  // the losses of the other arms are not estimated
         return draw_sampled(s, run);
     }
-    const i64 i = draw(s, run, uniform(run.stream));
+    const double u = uniform(run.stream);
+    const i64 i = __builtin_expect(s.floor != 0.0, 0) ? draw_floored(s, run, u) : draw(s, run, u);
     run.weight = weight_of(s, run, i, run.w[i], run.total);
+    if (__builtin_expect(s.floor != 0.0, 0)) run.weight = 1.0 / chance_of(s, run, i);
     return i;
 }
 

@@ -13,7 +13,8 @@ namespace hn::HN_ISA {
 /// guarantee up to this error per round, because <p, l> changes by at most that probability.
 inline constexpr double least_mass = 1e-250;
 
-/// p = current weights restricted to the available arms (at least one), normalized.
+/// p = current weights restricted to the available arms (at least one), normalized, and mixed with uniform play of these
+/// arms if there is an exploration floor.
 inline void restrict_to(const Setup& s, const Run& run, const bool* awake, double* p) {
     double mass = 0.0;
     for (i64 i = 0; i < s.n; ++i) {
@@ -33,6 +34,11 @@ inline void restrict_to(const Setup& s, const Run& run, const bool* awake, doubl
         }
     }
     for (i64 i = 0; i < s.n; ++i) p[i] /= mass;
+    if (s.floor == 0.0) return;
+    const double share = floor_share(s, run.round + 1.0);
+    double count = 0.0;
+    for (i64 i = 0; i < s.n; ++i) count += double(awake[i]);
+    for (i64 i = 0; i < s.n; ++i) p[i] = awake[i] ? (1.0 - share) * p[i] + share / count : 0.0;
 }
 
 /// Draw an arm from p with one uniform.

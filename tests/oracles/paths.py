@@ -162,6 +162,10 @@ def younger() -> dict[str, tuple[Any, dict[str, Any]]]:
         "tsallis and shannon": hn.TsallisShannon(6), "exp3-ix": hn.exp3_ix(6, ROUNDS), "frechet": hn.frechet_ftpl(6),
         "named": hn.Bandit(["a", "b", "c", "d", "e", "f"]), "own law": hn.Bandit(6, Logistic(), hn.Fixed(30.0)),
         "own law, experts": hn.Experts(6, Logistic(), hn.Fixed(9.0)),
+        "floor": hn.Bandit(6, floor=0.1), "floor, entropy": hn.Bandit(6, hn.Entropy(), floor="fourth-root"),
+        "floor, law": hn.Bandit(6, hn.Gumbel(), hn.Fixed(9.0), floor=0.1),
+        "floor, constant": hn.Bandit(6, hn.Tsallis(0.5), hn.Fixed(9.0), floor="fourth-root"),
+        "floor, reduced": hn.Bandit(6, estimator=hn.ReducedVariance(), floor=0.1),
         "private": hn.PrivateExperts(6, 1.0, rounds=ROUNDS), "private, without end": hn.PrivateExperts(6, 1.0),
     }  # fmt: skip
     return {name: (learner, {"losses": losses(6)}) for name, learner in made.items()}

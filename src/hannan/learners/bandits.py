@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from hannan import validation
 from hannan.learners.estimators import (
@@ -132,6 +132,9 @@ _LEFT_OUT: Any = None
 #: Defaults if smoothing and estimator are both omitted and the tuning is omitted or `Horizon`; defaults otherwise.
 _BEST_KNOWN = (Tsallis(0.5), Anytime(0.5), ReducedVariance())
 _LEAST_BOUND = (Tsallis(0.5), Anytime(), ImportanceWeighted())
+#: Exploration floor that decreases with the rounds, and its value in the engine.
+FOURTH_ROOT: Literal["fourth-root"] = "fourth-root"
+_FOURTH_ROOT = -1.0
 _CONSTANT = "Tsallis(1/2) with reduced variance at a constant scale, proved in docs/proofs/bandits.md, section 5"
 
 
@@ -161,6 +164,10 @@ class Bandit(Learner):
         If True, larger values are better.
     arms : tuple of str, optional
         Names of the arms.
+    floor : float or "fourth-root", default 0.0
+        Exploration floor e_t: every arm is played with probability at least e_t/n, so that evidence can compare
+        arms that lose. A number is the same in all rounds; "fourth-root" is min(1/2, t^(-1/4)) in round t. With a floor
+        an omitted estimator is `ImportanceWeighted()`, and the bound has a term for the cost.
 
     Notes
     -----
@@ -192,6 +199,10 @@ class Bandit(Learner):
       terms      range  523
                  drift  523
       scale      1.209 sqrt(t)
+    >>> Bandit(3, floor=0.05)
+    Bandit(3, smoothing=Tsallis(alpha=0.5), tuning=Anytime(factor=None), floor=0.05)
+    >>> {name: round(term) for name, term in Bandit(3, floor=0.05).bound(rounds=10_000).terms.items()}
+    {'range': 225, 'drift': 225, 'floor': 345}
     """
 
     if TYPE_CHECKING:
@@ -205,7 +216,10 @@ class Bandit(Learner):
     gains: bool = False
     #: Names of the arms, if there are any: `Bandit(["red", "blue"])`.
     arms: tuple[str, ...] | None = field(default=None, repr=False)
+    #: Share of uniform play.
+    floor: float | Literal["fourth-root"] = 0.0
 
+    _later_fields: ClassVar[tuple[str, ...]] = ("floor",)
     _unsaid: ClassVar[dict[str, Any]] = {"estimator": ImportanceWeighted()}
     #: True if smoothing and estimator were omitted with a `Horizon`. Not part of the description.
     _horizon_alone: ClassVar[bool] = False
@@ -215,12 +229,25 @@ class Bandit(Learner):
     _sense: ClassVar[Sense | None] = "arm"
 
     def __post_init__(self) -> None:
+        self._check_floor()
         self._resolve()
         name_arms(self)
         object.__setattr__(self, "n", validation.count(self.n, "n"))
         self._check()
         check_playable(self.estimator, self.n)
+        if self.floor and not isinstance(self.estimator, (ImportanceWeighted, ReducedVariance)):
+            raise ValueError(f"floor requires the estimator hn.ImportanceWeighted(); got {self.estimator!r}")
         self.schedule()
+
+    def _check_floor(self) -> None:
+        """Validate the exploration floor."""
+        if self.floor == FOURTH_ROOT:
+            return
+        if isinstance(self.floor, str):
+            raise ValueError(
+                f'floor must be a number >= 0 and < 1, or "fourth-root"; got {validation.brief(self.floor)}'
+            )
+        object.__setattr__(self, "floor", validation.between(self.floor, 0.0, 1.0, "floor", "[)"))
 
     def _said(self, name: str) -> Any:
         return list(self.arms) if name == "n" and self.arms else super()._said(name)
@@ -228,7 +255,7 @@ class Bandit(Learner):
     def _resolve(self) -> None:
         """Replace omitted parts by their defaults."""
         given = (self.smoothing, self.tuning, self.estimator)
-        omitted = self.smoothing is _LEFT_OUT and self.estimator is _LEFT_OUT
+        omitted = self.smoothing is _LEFT_OUT and self.estimator is _LEFT_OUT and not self.floor
         known = isinstance(self.tuning, Horizon)
         object.__setattr__(self, "_horizon_alone", omitted and known)
         parts = _BEST_KNOWN if omitted and (known or self.tuning is _LEFT_OUT) else _LEAST_BOUND
@@ -367,7 +394,10 @@ class Bandit(Learner):
         return dataclasses.replace(bound, condition=said, printed=mean.printed)
 
     def _proofs(self, rounds: int | None, best: float | None, known: bool, delay: int) -> list[Proof]:
-        proofs = bandit(self, needed(rounds, "the bound depends on the number of rounds"))
+        played = needed(rounds, "the bound depends on the number of rounds")
+        if self.floor:
+            return [self._floored(played)]
+        proofs = bandit(self, played)
         try:
             proofs.append(self._derived(rounds, best))
         except Withheld:
@@ -392,6 +422,18 @@ class Bandit(Learner):
         terms = bounds.root(k.range, self._variance(k), *self.schedule()[:3], played)
         return Proof(terms | self.estimator.bias(self.n, played), source, covers=("prior",))
 
+    def _floored(self, rounds: int) -> Proof:
+        """Return the bound with an exploration floor: docs/proofs/evidence.md, section 5."""
+        if self.estimator.weights != "exact" or self.smoothing.first_order:
+            raise Withheld(
+                f"with an exploration floor a bound is proved for hn.ImportanceWeighted() and smoothings other than "
+                f"hn.LogBarrier; got {self.smoothing!r} with {self.estimator!r}"
+            )
+        plain = dataclasses.replace(self, floor=0.0)._derived(rounds, None)
+        c, a, b, _ = self.schedule()
+        cost = bounds.floor_cost(self.floor, self.n, self._variance(self._constants(self.n, None)), c, a, b, rounds)
+        return plain._replace(terms={**plain.terms, "floor": cost}, source=f"{plain.source}; exploration floor")
+
     def _barrier(self, rounds: int, best: float | None) -> Proof:
         tuning, horizon = self.tuning, self._horizon or rounds
         if self.estimator.weights == "other" or (self._resamples and not self.schedule().is_constant):
@@ -412,6 +454,8 @@ class Bandit(Learner):
         return Proof(bounds.first_order(scale * k.range, kept, best, bias), source, supposes=best)
 
     def _as_printed(self, rounds: int | None, best: float | None) -> Bound:
+        if self.floor:
+            raise ValueError(f"the paper prints no bound with an exploration floor; got floor={self.floor!r}")
         if self.estimator.weights == "other":
             raise ValueError(f"the paper prints no bound for {self.estimator!r}")
         return paper.bandit(self.smoothing, self.n, rounds, best)
@@ -420,7 +464,8 @@ class Bandit(Learner):
         return Weigher(self.smoothing, gamma=self.smoothing.gamma)
 
     def setup(self) -> Any:
-        return self._setup("bandit", self.n, self.schedule(), estimate=self.estimator.estimate())
+        floor = 0.0 if self._trivial else _FOURTH_ROOT if self.floor == FOURTH_ROOT else self.floor
+        return self._setup("bandit", self.n, self.schedule(), estimate=self.estimator.estimate(), floor=floor)
 
     def start(self, seed: int | None = None, name: str | None = None, evidence: bool = False) -> BanditPlayer:
         """Start a player of this learner.

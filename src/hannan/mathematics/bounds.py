@@ -508,6 +508,53 @@ def root(
     return _named(bias, {"range": c * range_constant * last, "drift": variance * (last - math.sqrt(a)) / (b * c)})
 
 
+#: Rounds that `floor_cost` adds one by one, and growth of the blocks of later rounds.
+FLOOR_EXACT, FLOOR_GROWTH = 4096, 1.05
+
+
+def floor_share(floor: float | str, rounds: int) -> float:
+    """Return the share of uniform play in a round: a constant, or min(1/2, t^(-1/4)) for "fourth-root".
+
+    >>> floor_share(0.05, 3), floor_share("fourth-root", 3), floor_share("fourth-root", 10_000)
+    (0.05, 0.5, 0.1)
+    """
+    return floor if isinstance(floor, float) else min(0.5, rounds**-0.25)
+
+
+def floor_cost(floor: float | str, n: int, variance: float, c: float, a: float, b: float, rounds: int) -> float:
+    """Return the cost of an exploration floor: v/2 sum_t e_t/((1 - e_t) scale_t) + (1 - 1/n) sum_t e_t.
+
+    e_t is the share of uniform play in round t, and scale_t = c sqrt(a + b t). Rounds after `FLOOR_EXACT` are bounded
+    in blocks, by the share before a block and by integrals.
+
+    >>> round(floor_cost(0.05, 4, 4.0, 1.0, 0.0, 1.0, 10_000), 1)  # 400 * 0.05/0.95 + 0.75 * 0.05 * 10_000
+    396.1
+    >>> round(floor_cost("fourth-root", 4, 4.0, 1.0, 0.0, 1.0, 10_000), 1)
+    1092.6
+    """
+    others = 1.0 - 1.0 / n
+    if isinstance(floor, float):
+        drift = root(0.0, variance, c, a, b, rounds)["drift"]
+        return floor / (1.0 - floor) * drift + others * floor * rounds
+
+    def more(t: int) -> float:
+        share = floor_share(floor, t)
+        return share / (1.0 - share)
+
+    last = min(rounds, FLOOR_EXACT)
+    shares = math.fsum(floor_share(floor, t) for t in range(1, last + 1))
+    steps = [more(t) / (c * math.sqrt(a + b * t)) for t in range(1, last + 1)]
+    while last < rounds:
+        end = min(rounds, math.ceil(FLOOR_GROWTH * last))
+        shares += (end**0.75 - last**0.75) / 0.75
+        inverse = (
+            (end - last) / math.sqrt(a) if b == 0.0 else 2.0 / b * (math.sqrt(a + b * end) - math.sqrt(a + b * last))
+        )
+        steps.append(more(last) * inverse / c)
+        last = end
+    return 0.5 * variance * math.fsum(steps) + others * shares
+
+
 def anytime_factor(range_constant: float, variance: float) -> float:
     """Return the factor sqrt(v/G) of scale_t = c sqrt(t) with the smallest `root` bound, R <= 2 sqrt(G v T)."""
     return math.sqrt(variance / range_constant) if range_constant > 0.0 else 1.0

@@ -70,7 +70,13 @@ def describe(thing: Any) -> Any:
         # The name would be read back as the built-in class.
         if _public(name) not in (None, type(thing)):
             raise ValueError(f"a user-defined class must not have the name of a built-in class of hannan; got {name}")
-        fields = {field.name: describe(getattr(thing, field.name)) for field in dataclasses.fields(thing)}
+        # Fields that earlier versions do not have are omitted at their default, so that descriptions stay the same.
+        later = getattr(thing, "_later_fields", ())
+        fields = {
+            field.name: describe(getattr(thing, field.name))
+            for field in dataclasses.fields(thing)
+            if field.name not in later or getattr(thing, field.name) != field.default
+        }
         # A class with stored values that its constructor does not accept has `_from_stored`, which reads them.
         pinned = thing._pinned() if hasattr(thing, "_pinned") else {}
         return {"class": type(thing).__name__, **fields, **pinned}
