@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "../clipping.hpp"
 #include "../combination.hpp"
 #include "combination.hpp"
 #include "registration.hpp"
@@ -274,7 +275,52 @@ struct Mixer {
 
 }  // namespace
 
+void bind_clip(nb::module_& m) {
+    nb::class_<ForecastClip>(m, "ForecastClip", "Limit of the distances of forecasts from the median of their row.")
+        .def(
+            "__init__",
+            [](ForecastClip* made, i64 n, i64 levels, double factor) {
+                require(n >= 1 && levels >= 1 && n <= (i64(1) << 24) / levels, "columns and levels must be at least 1");
+                require(factor >= 1.0, "factor must be at least 1");
+                new (made) ForecastClip(n, levels, factor);
+            },
+            "n"_a, "levels"_a, "factor"_a)
+        .def(
+            "rows",
+            [](ForecastClip& t, OutTable2<double> table, In<i64> which, bool learn) {
+                require(i64(table.shape(1)) == t.n * t.levels, "table must have one entry per column");
+                i64 moved = 0;
+                for (std::size_t k = 0; k < which.size(); ++k) {
+                    const i64 row = which.data()[k];
+                    require(row >= 0 && row < i64(table.shape(0)), "which must have rows of the table");
+                    moved += t.row(table.data() + row * t.n * t.levels, learn);
+                }
+                return moved;
+            },
+            "table"_a, "which"_a, "learn"_a, "Clip rows in place, and return the number of rows that changed.")
+        .def("add_columns", &ForecastClip::add_columns, "more"_a)
+        .def("fields",
+             [](ForecastClip& t) {
+                 nb::dict out;
+                 out["sums"] = array_of(t.sums.data(), t.n);
+                 out["rows"] = array_of(t.rows.data(), t.n);
+                 return out;
+             })
+        .def(
+            "restore",
+            [](ForecastClip& t, const nb::dict& from) {
+                std::vector<double> sums(std::size_t(t.n)), rows(std::size_t(t.n));
+                read_array(from, "sums", t.n, sums.data(), 0.0, 1.7e308);
+                read_array(from, "rows", t.n, rows.data(), 0.0, 0x1p53);
+                for (const double count : rows) must(count == std::floor(count), "rows", "be integers");
+                t.sums = sums;
+                t.rows = rows;
+            },
+            "fields"_a);
+}
+
 void bind_combination(nb::module_& m) {
+    bind_clip(m);
     nb::enum_<Mixing>(m, "Mixing")
         .value("two_layers", Mixing::two_layers)
         .value("rule_b", Mixing::rule_b)

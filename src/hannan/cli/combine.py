@@ -161,13 +161,21 @@ Examples:
 @click.option(
     "--within", type=float, metavar="UNITS", help="With --coverage: assumed limit of distances of targets, in units."
 )
+@click.option(
+    "--clip",
+    type=float,
+    metavar="K",
+    help="Move a forecast that is farther than K times the usual distance of its column from the median of its row, "
+    "such as 10, to that distance (default: no forecast is changed).",
+)
 @click.option("--delimiter", default=",", show_default=True, help="Character between the cells.")
 @shared("Folder for combined.csv, weights.csv, summary.json and index.html.")
 def command(
     file: Path, target: str, loss: str, span: str | None, cap: float | None, learner: str | None, time: str | None,
     horizon: int, by: str | None, issued: str | None, target_time: str | None, pooled: bool | None, prior: Path | None,
     quantiles: str | None, per_quantile: bool, crossing: str, coverage: str | None, groups: str | None,
-    within: float | None, experts: str | None, delimiter: str, as_json: bool, seed: int, out: Path | None,
+    within: float | None, clip: float | None, experts: str | None, delimiter: str, as_json: bool, seed: int,
+    out: Path | None,
 ) -> None:  # fmt: skip
     """Combine the forecasts in the columns of a CSV or Parquet FILE (- for standard input, row by row).
 
@@ -175,6 +183,7 @@ def command(
     immediately as a line of CSV, and the summary goes to standard error; with --json, the lines are JSON objects, and
     the summary is the last line of standard output.
     """
+    from hannan.tables.combine.clip import factor_of
     from hannan.tables.combine.function import requested_coverage
     from hannan.tables.combine.losses import point_loss
     from hannan.tables.combine.quantiles import Pricing
@@ -193,6 +202,7 @@ def command(
         learner=learner,
         loss_range=None if span is None else parse_range(span),
         prior=_prior(prior, many),
+        clip=None if clip is None else factor_of(clip),
         seed=seed,
         coverage=requested_coverage(_levels(coverage), listed(groups) or None, within),
     )

@@ -18,6 +18,7 @@ from hannan.saving import fields
 from hannan.saving.formatting import ceiling, counted, figure
 from hannan.saving.result import Result, Shown
 from hannan.tables.combine.calibration import Calibration
+from hannan.tables.combine.clip import Clipped, Clipping, factor_of
 from hannan.tables.combine.guarantees import ANY_ROWS, COMBINATION, EXCESS, Course, Promises
 from hannan.tables.combine.losses import ASLEEP, PointLoss, refusal
 from hannan.tables.combine.quantiles import Pricing, QuantileLoss
@@ -46,6 +47,8 @@ def content_of(combiner: Any) -> dict[str, Any]:
         "cap": None if loss.convex else loss.cap, "range": packed(list(learner.loss_range)), "next": combiner._next,
         "open": [[row, number] for row, number in combiner._numbers.items()], "state": packed(state),
     }  # fmt: skip
+    if combiner.clipping is not None:
+        content["clip"] = {"factor": packed(combiner.clipping.factor), "state": packed(combiner.clipping.fields())}
     if combiner.added:
         content["added"] = [[name, rows] for name, rows in combiner.added]
     if calibration is not None:
@@ -66,7 +69,9 @@ def made_of(cls: Any, content: dict[str, Any]) -> Any:
     low, high = unpacked(fields.items(content.get("range"), "range", 2))
     rule = Rule(fields.text(content.get("rule"), "rule"), (low, high))
     loss = fields.text(content.get("loss"), "loss")
-    made = cls(names, loss, rule, cap=content.get("cap"), **_quantiles(content.get("quantiles")))
+    clip = content.get("clip")
+    factor = None if clip is None else unpacked(clip["factor"])
+    made = cls(names, loss, rule, cap=content.get("cap"), clip=factor, **_quantiles(content.get("quantiles")))
     made._next = fields.whole(content.get("next"), "next row")
     for pair in fields.items(content.get("added", []), "new columns"):
         name, rows = fields.items(pair, "new column", 2)
@@ -85,6 +90,8 @@ def made_of(cls: Any, content: dict[str, Any]) -> Any:
         raise ValueError("corrupt file: open rows differ from those of the state")
     state["open"] = {int(row): ticket for row, ticket in state["open"].items()}
     made.mixer.restore(state)
+    if clip is not None:
+        made.clipping.restore(unpacked(clip["state"]), made.mixer)
     if made.calibration is not None:
         _calibrate(made, unpacked(content["quantiles"]["sums"]))
     return made
@@ -132,6 +139,8 @@ class Told(Result):
     calibration: Calibration | None = field(default=None, hash=False, repr=False)
     #: Columns that were added while the combiner ran, with the number of rows answered before.
     added: tuple[tuple[str, int], ...] = ()
+    #: Effect of clipping, if forecasts are clipped.
+    clipped: Clipped | None = field(default=None, hash=False, repr=False)
 
     def shown(self) -> Shown:
         """Return the losses, the excess losses with their bounds, and the assumptions."""
@@ -139,6 +148,7 @@ class Told(Result):
         rows = [("rows", f"{self.settled} settled of {self.answered} answered")]
         rows.append(("loss", f"{figure(self.total)} in total ({self.loss})"))
         rows += [("new column", f"{name}, after {counted(answered, 'answered row')}") for name, answered in self.added]
+        rows += [] if self.clipped is None else self.clipped.lines()
         rows += [] if self.calibration is None else self.calibration.lines()
         excesses = [("average of columns", told.mean_realised, told.mean, told.mean_withheld)]
         assumptions: list[tuple[str, str]] = []
@@ -151,6 +161,7 @@ class Told(Result):
             assumptions.append(("fixed weights", f"no bound: {told.combination_withheld}"))
         else:
             assumptions.append(("fixed weights", COMBINATION))
+        assumptions += [] if self.clipped is None else self.clipped.assumptions()
         assumptions += [("no bound over", f"{whom}: {why}") for whom, _, bound, why in excesses if bound is None]
         table = [(whom, more, "none" if bound is None else ceiling(bound)) for whom, more, bound, _ in excesses]
         details = [("bounds", ANY_ROWS), ("theorem", told.source)] if told.source else []
@@ -200,6 +211,8 @@ class Combiner:
         Use separate weights per quantile; forecasts are sorted to avoid crossing.
     crossing : {"refuse", "sort"}, default "refuse"
         What to do if the quantiles of a model cross: raise an error or sort them.
+    clip : float, optional
+        Move a forecast to `clip` times the usual distance of its column from the median, as for `hn.combine`.
     seed : int, default 0
         Random seed of a learner that draws an expert.
 
@@ -241,6 +254,7 @@ class Combiner:
         quantiles: str | bool | None = None,
         per_quantile: bool = False,
         crossing: str = "refuse",
+        clip: float | None = None,
         seed: int = 0,
     ) -> None:
         if isinstance(columns, int) and not isinstance(columns, bool):
@@ -264,6 +278,8 @@ class Combiner:
         self.mixer: Any = mixer_of(
             self.learner, len(self.models), self.loss, self._prior, validation.count(seed, "seed", least=0)
         )
+        #: Limit of the distances of forecasts from their median, if forecasts are clipped.
+        self.clipping = None if clip is None else Clipping(factor_of(clip), self.loss, self.models)
         #: CRPS, coverage and sharpness of quantiles so far.
         self.calibration = Calibration.of(self.loss, self.models) if isinstance(self.loss, QuantileLoss) else None
         self._quantiles = quantiles
@@ -303,9 +319,11 @@ class Combiner:
 
     def _answer(self, row_id: Hashable, row: Array) -> Any:
         """Return the combined forecast of a validated row, which then waits for its target."""
-        told = self.mixer.answer(self._next, row)
+        told = self.mixer.answer(self._next, row if self.clipping is None else self.clipping.clip(row))
         if told is None:
             raise ValueError(f"row {row_id!r}: all forecasts are missing")
+        if self.clipping is not None:
+            self.clipping.answer(self._next, row)
         self._numbers[row_id] = self._next
         self._next += 1
         return told if self.levels else float(told)
@@ -324,6 +342,7 @@ class Combiner:
             Combined forecast; None if no forecast is available.
         """
         row = self._row(forecasts, "asked for")
+        row = row if self.clipping is None else self.clipping.clip(row)
         if isinstance(self.mixer, PerLevel):
             return self.mixer.peek(row)
         p = self.mixer.weights(row)
@@ -360,6 +379,8 @@ class Combiner:
             raise ValueError(f"row {row_id!r}{why}")
         if self.calibration is not None and isinstance(self.loss, QuantileLoss):
             self.calibration.add(self.loss, answer[None, :], forecasts[None, :], np.array([target]))
+        if self.clipping is not None:
+            self.clipping.settle(number, target)
         del self._numbers[row_id]
 
     def forget(self, row_id: Hashable) -> None:
@@ -370,7 +391,10 @@ class Combiner:
         row_id : hashable
             Name of the row, as in `answer`.
         """
-        self.mixer.forget(self._open(row_id))
+        number = self._open(row_id)
+        self.mixer.forget(number)
+        if self.clipping is not None:
+            self.clipping.forget(number)
         del self._numbers[row_id]
 
     def add_columns(self, columns: Iterable[str] | str) -> None:
@@ -423,6 +447,8 @@ class Combiner:
         self.mixer.add_columns(len(new))
         if self.calibration is not None:
             self.calibration.add_models(new)
+        if self.clipping is not None:
+            self.clipping.add_columns(new, loss)
         self.columns, self.models, self.loss, self.grid = every, models, loss, grid
         self.added += [(name, self._next) for name in new]
 
@@ -458,7 +484,7 @@ class Combiner:
             learner=repr(self.learner), loss=self.loss.name, columns=self.models, answered=int(mixer.answered),
             settled=int(mixer.settled), total=float(mixer.mixture), mean=float(mixer.mean_loss),
             losses=np.asarray(mixer.losses), promises=mixer.promises(), calibration=self.calibration,
-            added=tuple(self.added),
+            added=tuple(self.added), clipped=None if self.clipping is None else self.clipping.result(),
         )  # fmt: skip
 
     # Tables
@@ -472,6 +498,8 @@ class Combiner:
             raise ValueError("a combiner that answered single rows takes no table; use a new Combiner")
         self._taken = True
         self._check_targets(block)
+        if self.clipping is not None:
+            self.clipping.rows(block.forecasts, block.fresh, block.first)
         mixer, before, n = self.mixer, int(self.mixer.answered), None if course is None else len(self.models)
         work = Work.room(len(block.targets), n, mixer.draws, len(getattr(self.loss, "levels", ())))
         due: NDArray[np.int64] = np.empty(0, dtype=np.int64)
@@ -486,6 +514,11 @@ class Combiner:
             self._stretch(block, slice(0, len(block.targets)), work)
         for number in block.dropped:
             mixer.forget(number)
+        if self.clipping is not None:
+            history = block.history()
+            self.clipping.settle_all(history.order, history.told)
+            for number in block.dropped:
+                self.clipping.forget(number)
         return work
 
     def finish(self, rest: Iterable[tuple[int, float]], place: Callable[[int], str]) -> None:
@@ -494,6 +527,14 @@ class Combiner:
             trouble, column = self.mixer.settle(row, target)
             if why := self._why(trouble, column, self.mixer.waiting(row), target):
                 raise BadTable(f"{place(row)}{why}")
+            if self.clipping is not None:
+                self.clipping.settle(row, target)
+
+    def waiting(self, number: int) -> Array | None:
+        """Return the forecasts of a row that waits, as they were given."""
+        given = None if self.clipping is None else self.clipping.given(number)
+        told: Array | None = self.mixer.waiting(number) if given is None else given
+        return told
 
     def _take_noted(
         self, block: Block, at: NDArray[np.int64], due: NDArray[np.int64], work: Work, course: Course

@@ -47,6 +47,8 @@ class Conformal:
         Weighting rule of the combined forecast, as for `hn.Combiner`.
     quantiles : str or bool, optional
         Pattern of the names of quantile columns, as for `hn.Combiner`.
+    clip : float, optional
+        Limit of the distances of forecasts from their median, as for `hn.combine`.
 
     Raises
     ------
@@ -94,10 +96,11 @@ class Conformal:
         loss: str = "absolute",
         learner: Any = None,
         quantiles: str | bool | None = None,
+        clip: float | None = None,
     ) -> None:
         self.requested = Coverage.of(coverage, side, groups, within)
         #: Combiner of the forecasts; it has the same open rows.
-        self.combiner = Combiner(columns, loss, learner, quantiles=quantiles)
+        self.combiner = Combiner(columns, loss, learner, quantiles=quantiles, clip=clip)
         self._certified = CertifiedIntervals(self.requested, self.combiner.levels)
 
     @property
@@ -144,7 +147,10 @@ class Conformal:
             largest = float(np.nanmax(np.abs(row)))
             raise ValueError(f"forecasts must be at most {LARGEST:g} in absolute value; got {largest:g}")
         combined = combiner._answer(row_id, row)
-        ends = self._certified.answer(combiner._numbers[row_id], combined, row, labels)
+        number = combiner._numbers[row_id]
+        if combiner.clipping is not None:
+            row = combiner.mixer.waiting(number)
+        ends = self._certified.answer(number, combined, row, labels)
         if len(ends) == 2 and self.requested.sides == 2:
             low, high = ends.tolist()
             return low, high

@@ -15,6 +15,7 @@ from hannan import validation
 from hannan.saving.files import Outbox, write
 from hannan.saving.result import Result, Shown, library_of
 from hannan.saving.result import frame_of as made_frame
+from hannan.tables.combine.clip import factor_of
 from hannan.tables.combine.coverage import Coverage
 from hannan.tables.combine.coverage_certificate import CoverageCertificate
 from hannan.tables.combine.coverage_report import columns_of
@@ -295,6 +296,7 @@ def combine(
     coverage: float | Sequence[float] | None = None,
     groups: str | Sequence[str] | None = None,
     within: float | None = None,
+    clip: float | None = None,
     seed: int = 0,
 ) -> Combined | Panel:
     """Combine columns of forecasts into one forecast, row by row.
@@ -352,6 +354,10 @@ def combine(
         "quarter").
     within : float, optional
         Limit of the distances of targets from the base ends, in units, that is assumed before play.
+    clip : float, optional
+        Move a forecast that is farther than `clip` times (such as 10) the usual distance of its column from the median
+        of the available columns to that distance, for models that fail in single rows. Needs three available columns
+        and 20 earlier rows. Default: no forecast is changed.
     seed : int, default 0
         Random seed of a learner that draws an expert.
 
@@ -399,6 +405,7 @@ def combine(
         learner=learner,
         loss_range=loss_range,
         prior=prior,
+        clip=None if clip is None else factor_of(clip),
         seed=seed,
         coverage=requested,
     )

@@ -21,6 +21,7 @@ from hannan.games.driver import Progress
 from hannan.learners import names
 from hannan.learners.adahedge import Rule
 from hannan.tables.combine.calibration import Calibration, Quantiled
+from hannan.tables.combine.clip import Clipped, Clipping
 from hannan.tables.combine.combiner import Combiner, shares
 from hannan.tables.combine.coverage_report import PanelCoverage
 from hannan.tables.combine.long_table import LongTable, Whole
@@ -447,6 +448,8 @@ class PanelSums:
     intervals: Array | None = field(default=None, hash=False, repr=False)
     #: Coverage of the intervals, in total and per series, and the names of the columns of their ends.
     coverage: PanelCoverage | None = field(default=None, hash=False, repr=False)
+    #: Effect of clipping, if forecasts were clipped.
+    clipped: Clipped | None = field(default=None, hash=False, repr=False)
     ends: tuple[str, ...] = ()
 
     @property
@@ -513,6 +516,19 @@ def combine_long(
         started=None if start is None or pool else np.broadcast_to(start, played.weights.shape),
         from_pool=from_pool, with_pool=with_pool, alone=alone, by_level=played.by_level,
     )  # fmt: skip
+
+
+def clip_long(table: LongTable, loss: PointLoss, factor: float) -> tuple[LongTable, Clipped]:
+    """Return the table after clipping, series by series, and the effect of clipping."""
+    forecasts = np.array(table.forecasts, dtype=np.float64, order="C")
+    counts, changes = np.zeros(len(table.experts)), np.zeros(len(table.experts))
+    for first, last in itertools.pairwise(table.starts.tolist()):
+        clipping = Clipping(factor, loss, table.experts)
+        rows: Whole = np.arange(first, last, dtype=np.int64)
+        clipping.rows(forecasts, rows, 0)
+        clipping.settle_all(~rows, table.targets[first:last])
+        counts, changes = counts + clipping.counts, changes + clipping.changes
+    return replace(table, forecasts=forecasts), Clipped(factor, table.experts, counts, changes)
 
 
 def _common(loss: PointLoss) -> PointLoss:

@@ -113,6 +113,7 @@ class PanelSummary:
             rows.append(("further member", "the pool of all series, in units of the spread of each series"))
         if panel.alone:
             rows.append(("weights", f"each series on its own: {panel.alone}"))
+        rows += [] if panel.clipped is None else [*panel.clipped.lines(), *panel.clipped.assumptions()]
         if not self.settled:
             return rows
         rows += [
@@ -203,6 +204,7 @@ class PanelSummary:
             "best_expert": {"name": panel.experts[self.best], "total": self.losses[self.best]},
             "quantiles": None if panel.quantiles is None else panel.quantiles.as_dict(panel.experts),
             "coverage": None if panel.coverage is None else panel.coverage.report.as_dict(),
+            "clipped": None if panel.clipped is None else panel.clipped.as_dict(),
             "ratio_to_mean": {"geometric_mean": self.typical, "worst": float(np.nanmax(self.ratio, initial=-np.inf))},
             "experts": [{"name": name, "total": loss, "combination_in_those_rows": beside, "weight": w}
                         for name, loss, beside, w in zip(panel.experts, self.losses.tolist(), self.beside.tolist(),
@@ -243,7 +245,7 @@ class PanelSummary:
         rows = dict(self.rows())
         series = f"{panel.table.series} series by {', '.join(panel.table.by)}"
         lines = [self.title, f"{series}; {self._state()}; loss: {panel.loss.name}; rule: {panel.learner}"]
-        named = ("models", "ignored", "weights", "initial weights", "further member")
+        named = ("models", "ignored", "clipped", "clipped forecasts", "weights", "initial weights", "further member")
         lines += pairs([(name, rows[name]) for name in named if name in rows])
         if self.forecasts:
             waiting = [("forecast", f"{x.text}  for {series}, {x.name}") for series, x in self.forecasts[-SHOWN:]]

@@ -21,7 +21,7 @@ from hannan.tables.combine.coverage_certificate import CoverageCertificate
 from hannan.tables.combine.coverage_report import columns_of as named_groups
 from hannan.tables.combine.coverage_report import cover_panel, group_columns
 from hannan.tables.combine.long_table import long_table
-from hannan.tables.combine.panel import POOL, SHARE, PanelSums, combine_long, quantiled_long
+from hannan.tables.combine.panel import POOL, SHARE, PanelSums, clip_long, combine_long, quantiled_long
 from hannan.tables.combine.panel_summary import PanelSummary, save, weights_long
 from hannan.tables.combine.run import Task
 from hannan.tables.learner import for_forecasts
@@ -148,6 +148,9 @@ def panel_of(
     if grid is not None:
         forecasts, crossed = grid.take(table.forecasts, lambda t: f"the table, {table.place(t)}")
         table = replace(table, experts=grid.models, forecasts=forecasts)
+    clipped = None
+    if task.clip is not None:
+        table, clipped = clip_long(table, cost, task.clip)
     rule = for_forecasts(task.learner, len(table.experts), cost, task.loss_range, None)
     if task.learner is None and not isinstance(rule, Rule):
         raise ValueError(
@@ -166,7 +169,7 @@ def panel_of(
         intervals[table.order] = pairs
         sums = replace(sums, intervals=intervals, coverage=covered, ends=task.coverage.written)
     labels = {name: columns[name] for name in (*by, *(name for name in (issued, time) if name is not None))}
-    sums = replace(sums, labels=labels, left_out=task.left_out, library=library)
+    sums = replace(sums, labels=labels, left_out=task.left_out, library=library, clipped=clipped)
     return Panel(*(getattr(sums, one.name) for one in fields(sums)))
 
 

@@ -51,6 +51,7 @@ class Options(TypedDict, total=False):
     coverage: float | Sequence[float] | None
     groups: str | Sequence[str] | None
     within: float | None
+    clip: float | None
     seed: int
 
 
@@ -65,6 +66,8 @@ class Task:
     learner: Any = None
     loss_range: tuple[float, float] | None = None
     prior: Any = None
+    #: Limit of the distances of forecasts from their median, as a factor; None: forecasts are not clipped.
+    clip: float | None = None
     seed: int = 0
     #: Number of rows, if it is known; a tuning may need it.
     rounds: int | None = None
@@ -178,7 +181,7 @@ class Run:
         #: Names of the columns of the combined forecast.
         self.written = ("forecast",) if self.grid is None else self.grid.written
         learner = for_forecasts(task.learner, len(self.models), self.loss, task.loss_range, task.rounds)
-        self.combiner = Combiner(self.models, self.loss, learner, prior=task.prior, seed=task.seed)
+        self.combiner = Combiner(self.models, self.loss, learner, prior=task.prior, clip=task.clip, seed=task.seed)
         self.pending = Pending(task.timing, task.source, self.levels)
         #: Intervals, if they are requested.
         self.certified: CertifiedTable | None = None
@@ -203,6 +206,8 @@ class Run:
         if places != names:
             forecasts = np.take(forecasts, [names.index(name) for name in places], axis=1)
         forecasts, targets = self._in_order(forecasts, 1), frame.targets
+        if self.task.clip is not None:  # rows are clipped in place
+            forecasts = np.array(forecasts, dtype=np.float64, order="C")
 
         def chunks() -> Iterator[Chunk]:
             for t in range(0, len(targets), CHUNK):
@@ -220,6 +225,8 @@ class Run:
             times, issued = (chunk.texts.get(name, []) if name else [] for name in (timing.time, timing.issued))
             groups = [chunk.texts[name] for name in self.task.group_columns]
             forecasts = self._in_order(np.take(chunk.numbers, columns, axis=1), chunk.first)
+            if self.task.clip is not None:  # rows are clipped in place
+                forecasts = np.ascontiguousarray(forecasts, dtype=np.float64)
             yield Chunk(forecasts, chunk.numbers[:, goal], times, issued, chunk.first, groups)
 
     def _in_order(self, forecasts: Array, first: int) -> Array:
@@ -243,7 +250,7 @@ class Run:
         """Answer the rows of a chunk, and settle those whose targets are known."""
         if self.certified is not None:
             self.certified.check(chunk, self.pending.place)
-        block = self.pending.arrange(chunk, self.combiner.mixer.waiting)
+        block = self.pending.arrange(chunk, self.combiner.waiting)
         work = self.combiner.take(block, self.course)
         self.pending.remember(block, work.mixed)
         intervals = None if self.certified is None else self.certified.take(block, chunk.groups, work.mixed)

@@ -15,6 +15,7 @@ from hannan.saving.formatting import ceiling, counted, figure, percent
 from hannan.saving.formatting import clipped as shortened
 from hannan.saving.result import Shown, plain, to_text
 from hannan.tables.combine.calibration import Quantiled
+from hannan.tables.combine.clip import Clipped
 from hannan.tables.combine.combiner import Combiner
 from hannan.tables.combine.coverage_report import CoverageReport
 from hannan.tables.combine.guarantees import ANY_ROWS, CURVES, EXCESS, MARKS, OWN_ROWS, Course, Promises
@@ -116,6 +117,8 @@ class Summary:
     left_out: tuple[str, ...] = ()
     #: Coverage of the intervals, if they were requested.
     coverage: CoverageReport | None = field(default=None, repr=False)
+    #: Effect of clipping, if forecasts were clipped.
+    clipped: Clipped | None = field(default=None, repr=False)
 
     @property
     def best(self) -> Expert | None:
@@ -203,6 +206,7 @@ class Summary:
             },
             "quantiles": None if self.quantiles is None else self.quantiles.as_dict(self.names),
             "coverage": None if self.coverage is None else self.coverage.as_dict(),
+            "clipped": None if self.clipped is None else self.clipped.as_dict(),
             "number_of_experts": self.n,
             "left_out": list(self.left_out),
             "experts": [
@@ -244,6 +248,7 @@ class Summary:
             rows.append(("ignored", left_out(self.left_out)))
         rows += [("forecast", f"{one.text}  for {one.name}") for one in self.forecasts[-SHOWN:]]
         rows += [("loss", self.loss), ("rule", self.learner)]
+        rows += [] if self.clipped is None else self.clipped.lines()
         if not self.settled:
             return rows
         rows += [(name, f"{figure(total)}, {figure(mean)} per row{more}") for name, total, mean, more in self._losses()]
@@ -314,6 +319,7 @@ class Summary:
         elif len(self.oracle.experts) < self.n:
             among = counted(len(self.oracle.experts), "model")
             rows.append(("best fixed weights", f"over the {among} without missing forecasts"))
+        rows += [] if self.clipped is None else self.clipped.assumptions()
         if self.certificate is not None and self.bound is not None:
             rows += [("bound", self.guarantee), ("adversary", self.bound.holds)]
             if self.bound.condition:
@@ -340,6 +346,7 @@ class Summary:
         rows = dict(self.rows())
         lines = [self.title, f"{rows['rows']}; loss: {self.loss}; rule: {self.learner}"]
         lines += [f"ignored  {rows['ignored']}"] if "ignored" in rows else []
+        lines += [f"clipped  {rows['clipped']}"] if "clipped" in rows else []
         if self.forecasts:
             lines += ["", *pairs([("forecast", f"{one.text}  for {one.name}") for one in self.forecasts[-SHOWN:]])]
         if not self.settled:
@@ -503,6 +510,7 @@ def summarize(
         forecasts=pending.forecasts(),
         quantiles=quantiles,
         left_out=left_out,
+        clipped=None if combiner.clipping is None else combiner.clipping.result(),
     )
 
 
