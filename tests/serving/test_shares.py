@@ -13,7 +13,7 @@ from asking import ask
 
 import hannan as hn
 from hannan.serving.app import App
-from hannan.serving.shares import MAX_BINS, Bins
+from hannan.serving.metrics import MAX_BINS, Bins
 from hannan.serving.store import Store
 
 SHARES = "/v1/learners/banner/shares"

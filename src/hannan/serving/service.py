@@ -19,9 +19,8 @@ from hannan.players.evidence import Means
 from hannan.serving import BODY, BUSY, CODES, UNKNOWN, Ended, Refused, schemas
 from hannan.serving.arms import of_key, of_learner
 from hannan.serving.decisions import as_json
-from hannan.serving.metrics import Histories, Metrics
+from hannan.serving.metrics import Histories, Metrics, Shares
 from hannan.serving.schemas import PAGE
-from hannan.serving.shares import Shares
 from hannan.serving.store import Store
 from hannan.serving.tickets import checked_key
 
