@@ -132,8 +132,6 @@ def test_what_a_setting_cannot_honour_is_refused_by_name(name):
 def test_decisions_refuse_losses_that_they_do_not_play(name):
     learner = SETTINGS[name][0]
     for losses, rule in (
-        (hn.adversaries.Bernoulli([0.1, 0.2, 0.3], 20), "one table for all runs.*Bernoulli"),
-        (np.zeros((2, 20, 3)), r"one table for all runs.*\(2, 20, 3\)"),
         (np.zeros((20, 4)), r"3 columns.*component.*20, 4"),
         (np.full((20, 3), 1.5), r"in \[0, 1\]; got 1.5 at round 0, component 0"),
         (iter([np.zeros((5, 3)), np.full((5, 3), np.nan)]), "got nan at round 5, component 0"),

@@ -261,7 +261,7 @@ def _convex(options: Options) -> Answer:
     shown = ceiling(fixed.tuning.scale) if options.epsilon is not None else f"{scale:.15g}"
     bound, withheld = _bounded(fixed, rounds)
     curve = partial(fixed.privacy_curve, rounds, total)
-    return Answer("convex", fixed, fixed.privacy(rounds, total), shown, bound, withheld, curve)
+    return Answer("convex", fixed, fixed.privacy(rounds, total), shown, bound, withheld, curve=curve)
 
 
 def _answer(
@@ -277,7 +277,7 @@ def _answer(
         each = state(learner)
         statement = each.together(*[each] * (options.share - 1))
     bound, withheld = _bounded(learner, options.rounds)
-    return Answer(name, learner, statement, scale(learner), bound, withheld, curve(learner), each)
+    return Answer(name, learner, statement, scale(learner), bound, withheld, curve=curve(learner), each=each)
 
 
 def _private_experts(options: Options) -> Answer:
@@ -301,7 +301,7 @@ def _private_ball(options: Options) -> Answer:
     def at(epsilon: float) -> Any:
         return hn.PrivateBall(
             hn.Ball(options.d or 1, options.radius), options.lipschitz, epsilon, options.budget_delta, options.rounds,
-            options.per_person, options.neighbors,
+            per_person=options.per_person, neighbors=options.neighbors,
         )  # fmt: skip
 
     return _answer(

@@ -431,7 +431,8 @@ class Bandit(Learner):
             )
         plain = dataclasses.replace(self, floor=0.0)._derived(rounds, None)
         c, a, b, _ = self.schedule()
-        cost = bounds.floor_cost(self.floor, self.n, self._variance(self._constants(self.n, None)), c, a, b, rounds)
+        variance = self._variance(self._constants(self.n, None))
+        cost = bounds.floor_cost(self.floor, self.n, variance, c, a, b, rounds=rounds)
         return plain._replace(terms={**plain.terms, "floor": cost}, source=f"{plain.source}; exploration floor")
 
     def _barrier(self, rounds: int, best: float | None) -> Proof:
