@@ -75,7 +75,13 @@ class Finding(Result):
         return self.verdict == "exceeded"
 
     def shown(self) -> Shown:
-        """Return the verdict, the measured and the claimed level, and the witness."""
+        """Return the verdict, the measured and the claimed level, and the witness.
+
+        Returns
+        -------
+        Shown
+            Lines that `print` writes.
+        """
         before, loss = self.witness
         rows = [
             ("measured", f"{figure(self.measured)} in {self.claim.divergence}"),

@@ -129,6 +129,26 @@ class AdaHedge(Learner):
         The default of `spread` is the width of a stated `loss_range`. An upper bound on the best loss is then used too:
         (L* - L-)(L+ - L*)/(L+ - L-) is at most L*(T - L*)/T for losses in [0, 1], and the bound states the condition.
 
+        Parameters
+        ----------
+        rounds : int, optional
+            Number of rounds.
+        best_loss : float, optional
+            Cumulative loss of the best choice in hindsight, or an upper bound on it.
+        spread : float, optional
+            Upper bound on the difference between the largest and the smallest loss of a round.
+        printed : bool, default False
+            If True, return the bound as the paper prints it.
+        against : {"adaptive", "oblivious", "iid"}, optional
+            Adversary the bound must hold against.
+
+        Returns
+        -------
+        Bound
+            Value, terms, theorem and adversary.
+
+        Examples
+        --------
         >>> print(AdaHedge(9).bound(rounds=17184, spread=2.0))
         expected regret <= 416.1, even against an adaptive adversary
           valid    for the mean play on every loss sequence; for sampled moves in expectation, even if losses depend
@@ -178,7 +198,18 @@ class AdaHedge(Learner):
         return bound.asked(against)
 
     def observed_bound(self, seen: Seen) -> Bound:
-        """Return the smaller of the two forms, for the observed numbers."""
+        """Return the smaller of the two forms, for the observed numbers.
+
+        Parameters
+        ----------
+        seen : Seen
+            Numbers that the player observed.
+
+        Returns
+        -------
+        Bound
+            Value, terms, theorem and adversary.
+        """
         if self._trivial or seen.rounds == 0 or seen.span == 0.0:
             return bounds.nothing("one choice, or no difference, has no regret")
         # Sums of T losses are exact up to T units in their last place; ab/(a + b) grows with a and b, and is at most a

@@ -83,7 +83,26 @@ class TsallisShannon(NamedArms):
         printed: bool = False,
         against: str | None = None,
     ) -> Bound:
-        """Return the bound on the expected regret; `missing` is D, the sum over moves of the missing losses."""
+        """Return the bound on the expected regret; `missing` is D, the sum over moves of the missing losses.
+
+        Parameters
+        ----------
+        rounds : int, optional
+            Number of rounds.
+        best_loss : float, optional
+            Cumulative loss of the best choice in hindsight, or an upper bound on it.
+        missing : int, default 0
+            Sum over the moves of the number of missing losses.
+        printed : bool, default False
+            If True, return the bound as the paper prints it.
+        against : {"adaptive", "oblivious", "iid"}, optional
+            Adversary the bound must hold against.
+
+        Returns
+        -------
+        Bound
+            Value, terms, theorem and adversary.
+        """
         missing = validation.count(missing, "missing", least=0)
         prompt = super().bound(rounds, best_loss, printed=printed, against=against)
         if rounds is None or self._trivial or rounds == 0:

@@ -86,15 +86,35 @@ class Estimator:
         return next((float(getattr(self, field.name)) for field in fields(self)), 0.0)
 
     def weight(self, drawn: Drawn, uniform: Callable[[], float]) -> float:
-        """Return the weight that replaces 1/p of the drawn action; `uniform()` returns numbers in [0, 1)."""
+        """Return the weight that replaces 1/p of the drawn action; `uniform()` returns numbers in [0, 1).
+
+        Parameters
+        ----------
+        drawn : Drawn
+            The move that was drawn, with its distribution and loss.
+        uniform : callable
+            Function without arguments that draws a number in [0, 1).
+        """
         raise NotImplementedError
 
     def baselines(self, drawn: Drawn) -> Array | None:
-        """Return B with lhat = B + (loss - B_action) * weight * e_action; None if B is 0."""
+        """Return B with lhat = B + (loss - B_action) * weight * e_action; None if B is 0.
+
+        Parameters
+        ----------
+        drawn : Drawn
+            The move that was drawn, with its distribution and loss.
+        """
         return None
 
     def estimate(self) -> Any:
-        """Return the part of the engine's setup: the compiled rule, or the callback of a user-defined one."""
+        """Return the part of the engine's setup: the compiled rule, or the callback of a user-defined one.
+
+        Returns
+        -------
+        object
+            Setup of the engine.
+        """
         from hannan import _engine
 
         if not self.kernel:
@@ -103,11 +123,24 @@ class Estimator:
 
     @property
     def exploration(self) -> float:
-        """gamma of implicit exploration, weight = 1/(p + gamma); 0 for other rules."""
+        """Parameter gamma of implicit exploration, weight = 1/(p + gamma); 0 for other rules."""
         return 0.0
 
     def bias(self, n: int, rounds: int) -> Terms:
-        """Return the terms that the bias of the estimates adds to a bound on the regret."""
+        """Return the terms that the bias of the estimates adds to a bound on the regret.
+
+        Parameters
+        ----------
+        n : int
+            Number of arms.
+        rounds : int
+            Number of rounds.
+
+        Returns
+        -------
+        dict of str to float
+            Terms by name.
+        """
         return {}
 
 

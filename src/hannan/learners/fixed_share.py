@@ -103,7 +103,26 @@ class FixedShare(Remembered):
         printed: bool = False,
         against: str | None = None,
     ) -> Bound:
-        """Return the bound on the expected regret; with `switches`, against the best path with that many switches."""
+        """Return the bound on the expected regret; with `switches`, against the best path with that many switches.
+
+        Parameters
+        ----------
+        rounds : int, optional
+            Number of rounds.
+        best_loss : float, optional
+            Cumulative loss of the best choice in hindsight, or an upper bound on it.
+        switches : int, default 0
+            Number of switches of the comparator.
+        printed : bool, default False
+            If True, return the bound as the paper prints it.
+        against : {"adaptive", "oblivious", "iid"}, optional
+            Adversary the bound must hold against.
+
+        Returns
+        -------
+        Bound
+            Value, terms, theorem and adversary.
+        """
         switches = validation.count(switches, "switches", least=0)
         if switches == 0 or rounds is None or self._trivial:
             return super().bound(rounds, best_loss, printed=printed, against=against)

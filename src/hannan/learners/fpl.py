@@ -173,7 +173,18 @@ class ShortestPaths(Decisions):
         return int(self.best(-np.ones(self.d)).sum())
 
     def best(self, costs: Array) -> Array:
-        """Return a shortest path by Bellman's recursion in topological order, for costs of any sign."""
+        """Return a shortest path by Bellman's recursion in topological order, for costs of any sign.
+
+        Parameters
+        ----------
+        costs : numpy.ndarray of shape (d,)
+            Cost of each edge.
+
+        Returns
+        -------
+        numpy.ndarray of shape (d,)
+            The path, as zeros and ones.
+        """
         nodes, order, start_of = self._plan
         source, at, price = nodes[self.source], nodes[self.target], costs.tolist()
         reached, via = [math.inf] * len(nodes), [0] * len(nodes)
@@ -197,7 +208,18 @@ class ShortestPaths(Decisions):
         return at, order, np.array([at[a] for a, _ in self.edges])
 
     def best_each(self, costs: Array) -> Array:
-        """Return the results of `best` for all rows, computed together."""
+        """Return the results of `best` for all rows, computed together.
+
+        Parameters
+        ----------
+        costs : numpy.ndarray of shape (rows, d)
+            Costs of the edges, one row per path.
+
+        Returns
+        -------
+        numpy.ndarray of shape (rows, d)
+            One path per row.
+        """
         nodes, order, start_of = self._plan
         source, rows = nodes[self.source], np.arange(len(costs))
         reached = np.full((len(nodes), len(costs)), np.inf)
@@ -364,6 +386,15 @@ class FPL(Combinatorial):
         """Return the learner with the smallest bound for a number of rounds.
 
         The scale is sqrt(R A T/D), or A (1 + sqrt(1 + 4 R T/c))/2 with c = A D (1 + ln d) for exponential noise.
+
+        Parameters
+        ----------
+        decisions : MSets, ShortestPaths or Assignments
+            Set of decisions.
+        rounds : int
+            Number of rounds.
+        noise : {"uniform", "exponential"}, default "uniform"
+            Distribution of the perturbations.
         """
         rounds = validation.count(rounds, "rounds")
         spread, most = max(decisions.diameter, 1), decisions.most * rounds
@@ -373,7 +404,22 @@ class FPL(Combinatorial):
         return cls(decisions, decisions.d * (1.0 + math.sqrt(1.0 + 4.0 * most / c)) / 2.0, noise)
 
     def bound(self, rounds: int | None = None, best_loss: float | None = None, *, against: str | None = None) -> Bound:
-        """Return a bound on the expected regret against the best decision, even against an adaptive adversary."""
+        """Return a bound on the expected regret against the best decision, even against an adaptive adversary.
+
+        Parameters
+        ----------
+        rounds : int, optional
+            Number of rounds.
+        best_loss : float, optional
+            Cumulative loss of the best choice in hindsight, or an upper bound on it.
+        against : {"adaptive", "oblivious", "iid"}, optional
+            Adversary the bound must hold against.
+
+        Returns
+        -------
+        Bound
+            Value, terms, theorem and adversary.
+        """
         if rounds is None:
             raise ValueError("rounds is required: the bound depends on the number of rounds")
         rounds = validation.count(rounds, "rounds", least=0)
@@ -400,7 +446,20 @@ class FPL(Combinatorial):
         return bound.asked(against)
 
     def noise_of(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
-        """Return fresh perturbations z."""
+        """Return fresh perturbations z.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Source of random numbers.
+        shape : tuple of int
+            Shape of the result.
+
+        Returns
+        -------
+        numpy.ndarray
+            Perturbations of the given shape.
+        """
         if self.noise == "uniform":
             return np.asarray(rng.random(shape) * self.scale)
         return np.asarray(-rng.standard_exponential(shape) * self.scale)
@@ -452,15 +511,51 @@ class FPLTrix(Combinatorial):
         return math.log(self.decisions.d / self.decisions.most) + 1.0
 
     def bound(self, rounds: int | None = None, best_loss: float | None = None, *, against: str | None = None) -> Bound:
-        """Raise Withheld, because one term of the published bound has no explicit constant."""
+        """Raise Withheld, because one term of the published bound has no explicit constant.
+
+        Parameters
+        ----------
+        rounds : int, optional
+            Number of rounds.
+        best_loss : float, optional
+            Cumulative loss of the best choice in hindsight, or an upper bound on it.
+        against : {"adaptive", "oblivious", "iid"}, optional
+            Adversary the bound must hold against.
+        """
         raise Withheld("the bound of FPL-TRIX has a term without explicit constants, O(m^2 d log dT) (Neu 2015)")
 
     def eta(self, losses: Array) -> Array:
-        """Return eta_t for the estimates so far, one row per run."""
+        """Return eta_t for the estimates so far, one row per run.
+
+        Parameters
+        ----------
+        losses : numpy.ndarray of shape (runs, d)
+            Estimated cumulative losses per run.
+
+        Returns
+        -------
+        numpy.ndarray of shape (runs,)
+            Learning rates.
+        """
         return np.asarray(np.minimum(1.0, np.sqrt(self.spread / (1.0 / self.spread + losses.sum(axis=1)))))
 
     def leaders(self, losses: Array, eta: Array, u: Array) -> Array:
-        """Return argmin_v <eta Lhat - z, v> for uniforms u (runs, times, d); z is drawn by inversion, given z <= B."""
+        """Return argmin_v <eta Lhat - z, v> for uniforms u (runs, times, d); z is drawn by inversion, given z <= B.
+
+        Parameters
+        ----------
+        losses : numpy.ndarray of shape (runs, d)
+            Estimated cumulative losses per run.
+        eta : numpy.ndarray of shape (runs,)
+            Learning rates.
+        u : numpy.ndarray of shape (runs, times, d)
+            Uniform numbers in [0, 1).
+
+        Returns
+        -------
+        numpy.ndarray of shape (runs, times, d)
+            Decisions as zeros and ones.
+        """
         v = self.decisions
         below = 1.0 - np.minimum(0.5, v.most * eta / v.d)
         costs = (eta[:, None] * losses)[:, None] + np.log1p(-u * below[:, None, None])
@@ -470,6 +565,18 @@ class FPLTrix(Combinatorial):
         """Return (v, K), one row per run: the decisions, and the numbers that replace 1/(q + gamma (1 - q)).
 
         Each component has a separate coin, so K_i is the first draw in which i is chosen or its coin shows heads.
+
+        Parameters
+        ----------
+        losses : numpy.ndarray of shape (runs, d)
+            Estimated cumulative losses per run.
+        streams : list of numpy.random.Generator
+            Random streams, one per run.
+
+        Returns
+        -------
+        tuple of numpy.ndarray
+            Decisions and numbers of trials.
         """
         eta, d = self.eta(losses), self.n
         u = np.stack([rng.random((2 + TIMES, d)) for rng in streams])

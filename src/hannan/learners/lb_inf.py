@@ -104,6 +104,18 @@ class LBInf(NamedArms):
     def inverse_logs(rounds: int) -> float:
         """Return an upper bound on sum_(t <= T) 1/ln(t + e - 1): blocks are bounded by their first term.
 
+        Parameters
+        ----------
+        rounds : int
+            Number of rounds.
+
+        Returns
+        -------
+        float
+            Upper bound on the sum.
+
+        Examples
+        --------
         >>> LBInf.inverse_logs(1), round(LBInf.inverse_logs(10_000), 1)
         (1.0, 1245.2)
         """

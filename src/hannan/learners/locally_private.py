@@ -96,7 +96,20 @@ class LocallyPrivate(Learner):
         return float(self.learner.tuned_best())
 
     def in_units(self, total: float, rounds: int) -> float:
-        """Return the unbiased estimate of a cumulative loss, in the user's units, from the sum of its reports."""
+        """Return the unbiased estimate of a cumulative loss, in the user's units, from the sum of its reports.
+
+        Parameters
+        ----------
+        total : float
+            Sum of the reports.
+        rounds : int
+            Number of rounds.
+
+        Returns
+        -------
+        float
+            Estimate of the cumulative loss.
+        """
         return float(self.units.total(self.response.estimate(total, rounds), rounds))
 
     def start(self, seed: int | None = None, name: str | None = None, evidence: bool = False) -> Any:

@@ -114,13 +114,36 @@ class MYGA(Learner):
         return Weigher(Entropy())
 
     def setup(self) -> Any:
-        """Return the setup of the tickets and of the random stream."""
+        """Return the setup of the tickets and of the random stream.
+
+        Returns
+        -------
+        object
+            Setup of the engine.
+        """
         return self._setup("expert_bandit", self.experts, Schedule.constant(1.0), actions=self.actions)
 
     def bound(
         self, rounds: int | None = None, best_loss: float | None = None, *, printed: bool = False, against: Whom = None
     ) -> Bound:
-        """Raise Withheld, except in the trivial case without a choice."""
+        """Raise Withheld, except in the trivial case without a choice.
+
+        Parameters
+        ----------
+        rounds : int, optional
+            Number of rounds.
+        best_loss : float, optional
+            Cumulative loss of the best choice in hindsight, or an upper bound on it.
+        printed : bool, default False
+            If True, return the bound as the paper prints it.
+        against : {"adaptive", "oblivious", "iid"}, optional
+            Adversary the bound must hold against.
+
+        Returns
+        -------
+        Bound
+            The trivial bound, if there is only one choice.
+        """
         if self._trivial or rounds == 0:
             return bounds.nothing()
         raise Withheld(

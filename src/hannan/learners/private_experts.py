@@ -180,7 +180,18 @@ class PrivateExperts(Remembered):
         return self.sensitivity * NOISE.column_norm(seen) / self.mu
 
     def noise_level(self, rounds: int) -> float:
-        """Return the standard deviation of the noise in the last of `rounds` moves, for losses in [0, 1]."""
+        """Return the standard deviation of the noise in the last of `rounds` moves, for losses in [0, 1].
+
+        Parameters
+        ----------
+        rounds : int
+            Number of rounds.
+
+        Returns
+        -------
+        float
+            Standard deviation.
+        """
         return self.sigma * NOISE.row_norm(max(rounds - 1, 0))
 
     @functools.cached_property
@@ -403,7 +414,18 @@ class PrivateExperts(Remembered):
         }
 
     def scales(self, rounds: NDArray[np.int64]) -> Array:
-        """Return the scales of Hedge in these rounds (1, 2, ...)."""
+        """Return the scales of Hedge in these rounds (1, 2, ...).
+
+        Parameters
+        ----------
+        rounds : numpy.ndarray of int
+            Rounds, starting at 1.
+
+        Returns
+        -------
+        numpy.ndarray
+            Scales, one per round.
+        """
         form = self.form
         if form.kind != "anytime":
             return np.full(len(rounds), form.scale)

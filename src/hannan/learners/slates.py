@@ -50,6 +50,8 @@ class SlateBandit(saving.Described):
         Smallest and largest loss of an item.
     gains : bool
         Whether values are rewards (larger is better).
+    arms : tuple of str, optional
+        Names of the items, set if `n` is a list of names.
 
     Notes
     -----
@@ -139,7 +141,7 @@ class SlateBandit(saving.Described):
 
     @property
     def exploration(self) -> float:
-        """gamma of implicit exploration; 0 for other estimators."""
+        """Parameter gamma of implicit exploration; 0 for other estimators."""
         if isinstance(self.tuning, Horizon) and self._has_no_gamma:
             return slates.implicit_gamma(self.n, self.size, self.tuning.rounds)
         return self.estimator.exploration
@@ -166,7 +168,13 @@ class SlateBandit(saving.Described):
         return self.loss_range[1] - self.loss_range[0]
 
     def schedule(self) -> Schedule:
-        """Return the scale of each round."""
+        """Return the scale of each round.
+
+        Returns
+        -------
+        Schedule
+            The scale as a function of the round.
+        """
         n, m, tuning = self.n, self.size, self.tuning
         if m == n:
             return Schedule.constant(1.0)
@@ -285,7 +293,18 @@ class SlateBandit(saving.Described):
     # Play
 
     def run(self, words: Any) -> Any:
-        """Return a run of the engine that draws from this stream."""
+        """Return a run of the engine that draws from this stream.
+
+        Parameters
+        ----------
+        words : array_like of int
+            Four words of the random stream.
+
+        Returns
+        -------
+        object
+            Run of the engine.
+        """
         from hannan import _engine
 
         schedule = self.schedule()

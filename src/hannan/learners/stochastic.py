@@ -133,7 +133,18 @@ class EpsilonGreedy(Stochastic):
         return Weigher("epsilon_greedy", (-1.0 if self.epsilon is None else self.epsilon,))
 
     def explored(self, t: float) -> float:
-        """Return e_t."""
+        """Return e_t.
+
+        Parameters
+        ----------
+        t : float
+            Round, starting at 1.
+
+        Returns
+        -------
+        float
+            Probability of exploration in round t.
+        """
         if self.epsilon is not None:
             return self.epsilon
         return min(1.0, (self.n * math.log(t) / t) ** (1.0 / 3.0)) if t > 1.0 else 0.0
@@ -145,7 +156,18 @@ class EpsilonGreedy(Stochastic):
         return terms | self._in_hindsight(rounds), "epsilon-greedy, proved in docs/mathematics.md"
 
     def misled(self, rounds: int) -> float:
-        """Return an upper bound on the sum of the terms: the rounds of a stretch count like its first, the largest."""
+        """Return an upper bound on the sum of the terms: the rounds of a stretch count like its first, the largest.
+
+        Parameters
+        ----------
+        rounds : int
+            Number of rounds.
+
+        Returns
+        -------
+        float
+            Upper bound on the sum.
+        """
         paid, x, t = 0.0, 0.0, 1
         while t <= rounds:
             many = min(max(1, t // 256), rounds + 1 - t)
@@ -212,7 +234,18 @@ class ExploreThenCommit(Stochastic):
         object.__setattr__(self, "explore", explore)
 
     def cost(self, m: int) -> float:
-        """Return m (n-1) + (T - n m) sqrt(ln n/m), the cost of m plays of each arm."""
+        """Return m (n-1) + (T - n m) sqrt(ln n/m), the cost of m plays of each arm.
+
+        Parameters
+        ----------
+        m : int
+            Number of plays per arm.
+
+        Returns
+        -------
+        float
+            Cost.
+        """
         return m * (self.n - 1.0) + (self.rounds - self.n * m) * math.sqrt(math.log(self.n) / m)
 
     def _least_cost(self, most: int) -> int:

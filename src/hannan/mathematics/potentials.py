@@ -77,12 +77,34 @@ class Potential:
         return 1e-11, 0.0
 
     def value(self, L: Any) -> Any:
-        """Return Phi(L) along the last axis."""
+        """Return Phi(L) along the last axis.
+
+        Parameters
+        ----------
+        L : array_like of shape (..., n)
+            Cumulative losses.
+
+        Returns
+        -------
+        float or numpy.ndarray
+            Value of the potential per row of `L`.
+        """
         L = validation.losses(L)
         return np.array([self._value(row) for row in _rows(L)]).reshape(L.shape[:-1])[()]
 
     def gradient(self, L: Any) -> Array:
-        """Return p(L) = grad Phi(L), the distribution that is played, along the last axis."""
+        """Return p(L) = grad Phi(L), the distribution that is played, along the last axis.
+
+        Parameters
+        ----------
+        L : array_like of shape (..., n)
+            Cumulative losses.
+
+        Returns
+        -------
+        numpy.ndarray of shape (..., n)
+            Distribution over the arms.
+        """
         L = validation.losses(L)
         out = np.empty(L.shape)
         for row, p in zip(_rows(L), out.reshape(-1, L.shape[-1]), strict=True):
@@ -90,11 +112,28 @@ class Potential:
         return out
 
     def many_gradients(self) -> Callable[[Any], Array]:
-        """Return a function like `gradient` for many calls: a user-defined law is tabulated first."""
+        """Return a function like `gradient` for many calls: a user-defined law is tabulated first.
+
+        Returns
+        -------
+        callable
+            Function of L that returns the distribution.
+        """
         return self.gradient
 
     def hessian(self, L: Any) -> Array:
-        """Return Hess Phi(L), n x n per row of L: off-diagonals d p_i/d L_j >= 0, rows that sum to zero."""
+        """Return Hess Phi(L), n x n per row of L: off-diagonals d p_i/d L_j >= 0, rows that sum to zero.
+
+        Parameters
+        ----------
+        L : array_like of shape (..., n)
+            Cumulative losses.
+
+        Returns
+        -------
+        numpy.ndarray of shape (..., n, n)
+            Matrix of second derivatives.
+        """
         L = validation.losses(L)
         n = L.shape[-1]
         matrices = np.array([self._off_diagonal(row) for row in _rows(L)]).reshape(*L.shape, n)
@@ -105,7 +144,22 @@ class Potential:
         return matrices
 
     def sample(self, L: Any, rng: np.random.Generator, size: Any = None) -> Any:
-        """Return draws of the action at one L: an integer, or an array of shape `size`."""
+        """Return draws of the action at one L: an integer, or an array of shape `size`.
+
+        Parameters
+        ----------
+        L : array_like of shape (n,)
+            Cumulative losses.
+        rng : numpy.random.Generator
+            Source of random numbers.
+        size : int or tuple of int, optional
+            Shape of the result. Default: one draw.
+
+        Returns
+        -------
+        int or numpy.ndarray
+            Actions.
+        """
         p = self.gradient(_one(L))
         edges = np.cumsum(p)
         draws = np.searchsorted(edges, rng.random(size) * edges[-1], side="right")
@@ -142,7 +196,20 @@ class Potential:
         return replace(claim, source=f"{claim.source}; {said}") if said else claim
 
     def consistency(self, L: Any, gamma: float | None = None) -> float:
-        """Return max_i -Hess_ii Phi(L) / p_i(L)^gamma, the differential consistency at L."""
+        """Return max_i -Hess_ii Phi(L) / p_i(L)^gamma, the differential consistency at L.
+
+        Parameters
+        ----------
+        L : array_like of shape (n,)
+            Cumulative losses.
+        gamma : float, optional
+            Exponent, in [1, 2]. Default: that of the smoothing.
+
+        Returns
+        -------
+        float
+            Largest ratio over the arms.
+        """
         L = _one(L)
         gamma = self.smoothing.gamma if gamma is None else validation.positive(gamma, "gamma")
         p, curvature = self.gradient(L), -np.diagonal(self.hessian(L))
@@ -152,7 +219,18 @@ class Potential:
             return float(np.exp(np.log(curvature[seen]) - gamma * np.log(p[seen])).max())
 
     def is_pod(self, L: Any) -> bool:
-        """Return True if Hess Phi(L) is positive off the diagonal (prop:POD, corrected: Hess, not -Hess)."""
+        """Return True if Hess Phi(L) is positive off the diagonal (prop:POD, corrected: Hess, not -Hess).
+
+        Parameters
+        ----------
+        L : array_like of shape (n,)
+            Cumulative losses.
+
+        Returns
+        -------
+        bool
+            True if all entries off the diagonal are positive.
+        """
         H = self.hessian(_one(L))
         off = ~np.eye(H.shape[0], dtype=bool)
         return bool((H[off] >= 0.0).all() and (np.diagonal(H) <= 0.0).all())
@@ -208,7 +286,22 @@ class FTPL(Potential):
         return super().accuracy if self.law.kernel else (0.0, ACCURACY)
 
     def sample(self, L: Any, rng: np.random.Generator, size: Any = None) -> Any:
-        """Return draws of argmin_i L_i - scale Z_i, from perturbations."""
+        """Return draws of argmin_i L_i - scale Z_i, from perturbations.
+
+        Parameters
+        ----------
+        L : array_like of shape (n,)
+            Cumulative losses.
+        rng : numpy.random.Generator
+            Source of random numbers.
+        size : int or tuple of int, optional
+            Shape of the result. Default: one draw.
+
+        Returns
+        -------
+        int or numpy.ndarray
+            Actions.
+        """
         L = _one(L)
         gaps = (L - L.min()) / self.scale  # With L - scale Z, large losses would round small draws to ties.
         count = 1 if size is None else int(np.prod(size))

@@ -78,22 +78,45 @@ class Regularizer(Smoothing):
         return f"the rate that {type(self).__name__} states"
 
     def value(self, p: Any) -> Any:
-        """Return F(p) at scale 1, along the last axis."""
+        """Return F(p) at scale 1, along the last axis.
+
+        Parameters
+        ----------
+        p : array_like
+            Probabilities, along the last axis.
+        """
         raise NotImplementedError
 
     def slope(self, p: Array) -> Array:
-        """Return f'(p_i) at scale 1, elementwise."""
+        """Return f'(p_i) at scale 1, elementwise.
+
+        Parameters
+        ----------
+        p : array_like
+            Probabilities, along the last axis.
+        """
         raise NotImplementedError
 
     def curvature(self, p: Array) -> Array:
         """Return w_i = 1/f''(p_i) at scale 1, elementwise.
 
         -Hess Phi = (diag(w) - w w'/sum w)/scale.
+
+        Parameters
+        ----------
+        p : array_like
+            Probabilities, along the last axis.
         """
         raise NotImplementedError
 
     def assumptions(self) -> str:
-        """Return what is assumed of a user-defined regularizer, after checking that its members agree."""
+        """Return what is assumed of a user-defined regularizer, after checking that its members agree.
+
+        Returns
+        -------
+        str
+            The assumptions as a phrase.
+        """
         return "" if self.kernel else _agreement(self)
 
     def rate_assumption(self) -> str:
@@ -101,6 +124,18 @@ class Regularizer(Smoothing):
 
     def leader(self, L: Array, scale: float) -> Array:
         """Return the play, argmin <L, p> + scale F(p), by Newton's method in log p.
+
+        Parameters
+        ----------
+        L : array_like of shape (..., n)
+            Cumulative losses.
+        scale : float
+            Scale, the inverse learning rate.
+
+        Returns
+        -------
+        numpy.ndarray of shape (..., n)
+            Distribution over the arms.
 
         Notes
         -----
@@ -118,7 +153,20 @@ class Regularizer(Smoothing):
         return np.asarray(p / p.sum())
 
     def range_constant(self, n: int, rounds: int | None = None) -> float:
-        """Return F at a vertex minus F at the uniform distribution, its largest difference on the simplex."""
+        """Return F at a vertex minus F at the uniform distribution, its largest difference on the simplex.
+
+        Parameters
+        ----------
+        n : int
+            Number of arms.
+        rounds : int, optional
+            Number of rounds.
+
+        Returns
+        -------
+        float
+            Cost per unit of scale of a comparator fixed in advance.
+        """
         if n == 1:
             return 0.0
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -129,6 +177,18 @@ class Regularizer(Smoothing):
         """Return the smaller of n * rate and own_rate * n^(2 - gamma), which holds for 1 <= gamma <= 2.
 
         E D_t <= own_rate/(2 scale) sum_i p_i^(gamma - 1), because p_i only falls along a loss of arm i.
+
+        Parameters
+        ----------
+        n : int
+            Number of arms.
+        resampled : bool, default False
+            True if the estimator replaces 1/p by a number of trials, whose second moment is larger.
+
+        Returns
+        -------
+        float
+            The constant v.
         """
         common = super().bandit_variance_constant(n, resampled)
         if resampled or not 1.0 <= self.gamma <= 2.0:
@@ -172,11 +232,35 @@ class Entropy(Regularizer):
         return Gumbel()
 
     def range_constant(self, n: int, rounds: int | None = None) -> float:
-        """Return log n."""
+        """Return log n.
+
+        Parameters
+        ----------
+        n : int
+            Number of arms.
+        rounds : int, optional
+            Number of rounds.
+
+        Returns
+        -------
+        float
+            Cost per unit of scale of a comparator fixed in advance.
+        """
         return math.log(n)
 
     def variance_constant(self, n: int) -> float:
-        """Return 1/4 (Hoeffding)."""
+        """Return 1/4 (Hoeffding).
+
+        Parameters
+        ----------
+        n : int
+            Number of arms.
+
+        Returns
+        -------
+        float
+            The constant v.
+        """
         return 0.25
 
     def step_level(self, step: float) -> Level:
@@ -243,15 +327,52 @@ class Tsallis(Regularizer):
         return 1.0 / self.alpha
 
     def range_constant(self, n: int, rounds: int | None = None) -> float:
-        """Return (n^(1-a) - 1)/(1 - a)."""
+        """Return (n^(1-a) - 1)/(1 - a).
+
+        Parameters
+        ----------
+        n : int
+            Number of arms.
+        rounds : int, optional
+            Number of rounds.
+
+        Returns
+        -------
+        float
+            Cost per unit of scale of a comparator fixed in advance.
+        """
         return math.expm1((1.0 - self.alpha) * math.log(n)) / (1.0 - self.alpha)
 
     def variance_constant(self, n: int) -> float:
-        """Return 2^(a-3)/a, the variance of a loss under the curvatures, rounded up."""
+        """Return 2^(a-3)/a, the variance of a loss under the curvatures, rounded up.
+
+        Parameters
+        ----------
+        n : int
+            Number of arms.
+
+        Returns
+        -------
+        float
+            The constant v.
+        """
         return float(2.0 ** (self.alpha - 3.0) / self.alpha * (1.0 + 4e-16))
 
     def bandit_variance_constant(self, n: int, resampled: bool = False) -> float:
-        """Return n^a/a."""
+        """Return n^a/a.
+
+        Parameters
+        ----------
+        n : int
+            Number of arms.
+        resampled : bool, default False
+            True if the estimator replaces 1/p by a number of trials, whose second moment is larger.
+
+        Returns
+        -------
+        float
+            The constant v.
+        """
         return float(n**self.alpha / self.alpha)
 
     def step_level(self, step: float) -> Level:
@@ -301,7 +422,20 @@ class LogBarrier(Regularizer):
         return kappa(0.0)
 
     def range_constant(self, n: int, rounds: int | None = None) -> float:
-        """Return A = (n-1) log(1/tau) - log(1 - (n-1) tau) - n log n at tau = 1/(n rounds)."""
+        """Return A = (n-1) log(1/tau) - log(1 - (n-1) tau) - n log n at tau = 1/(n rounds).
+
+        Parameters
+        ----------
+        n : int
+            Number of arms.
+        rounds : int, optional
+            Number of rounds.
+
+        Returns
+        -------
+        float
+            Cost per unit of scale of a comparator fixed in advance.
+        """
         if rounds is None:
             raise ValueError("the range of the log-barrier depends on the number of rounds; got rounds=None")
         if n == 1:
@@ -310,11 +444,33 @@ class LogBarrier(Regularizer):
         return (n - 1) * math.log(1.0 / tau) - math.log1p(-(n - 1) * tau) - n * math.log(n)
 
     def variance_constant(self, n: int) -> float:
-        """Return 1/8, the variance of a loss under the curvatures."""
+        """Return 1/8, the variance of a loss under the curvatures.
+
+        Parameters
+        ----------
+        n : int
+            Number of arms.
+
+        Returns
+        -------
+        float
+            The constant v.
+        """
         return 0.125
 
     def comparator_cost(self, n: int) -> float:
-        """Return (n - 1) tau rounds = (n - 1)/n."""
+        """Return (n - 1) tau rounds = (n - 1)/n.
+
+        Parameters
+        ----------
+        n : int
+            Number of arms.
+
+        Returns
+        -------
+        float
+            Cost in units of the loss.
+        """
         return (n - 1) / n
 
     def step_level(self, step: float) -> Level:

@@ -96,7 +96,15 @@ class Smoothing:
         return None
 
     def range_constant(self, n: int, rounds: int | None = None) -> float:
-        """Return G with range G * scale: the cost of a comparator that is fixed in advance, for n arms."""
+        """Return G with range G * scale: the cost of a comparator that is fixed in advance, for n arms.
+
+        Parameters
+        ----------
+        n : int
+            Number of arms.
+        rounds : int, optional
+            Number of rounds.
+        """
         raise NotImplementedError(f"{type(self).__name__} must define range_constant(n, rounds)")
 
     def variance_constant(self, n: int) -> float:
@@ -104,44 +112,120 @@ class Smoothing:
 
         The default is h/2: a rate is two-sided because the play ignores constants, and the moves of the play sum to
         zero.
+
+        Parameters
+        ----------
+        n : int
+            Number of arms.
+
+        Returns
+        -------
+        float
+            The constant v.
         """
         return self.rate / 2.0
 
     def proved_variance_constant(self, n: int) -> float:
-        """Return an upper bound on `variance_constant` without numerical error, for the bounds."""
+        """Return an upper bound on `variance_constant` without numerical error, for the bounds.
+
+        Parameters
+        ----------
+        n : int
+            Number of arms.
+
+        Returns
+        -------
+        float
+            Upper bound on v.
+        """
         return self.variance_constant(n)
 
     def bandit_variance_constant(self, n: int, resampled: bool = False) -> float:
         """Return v with E D_t <= v/(2 scale) for a bandit with n arms.
 
         `resampled` is True if the estimator replaces 1/p by a number of trials, whose second moment is larger.
+
+        Parameters
+        ----------
+        n : int
+            Number of arms.
+        resampled : bool, default False
+            True if the estimator replaces 1/p by a number of trials, whose second moment is larger.
+
+        Returns
+        -------
+        float
+            The constant v.
         """
         return self.rate * (2 * n - 1 if resampled else n)
 
     def comparator_cost(self, n: int) -> float:
-        """Return what the comparator loses because it must keep a positive probability on every arm."""
+        """Return what the comparator loses because it must keep a positive probability on every arm.
+
+        Parameters
+        ----------
+        n : int
+            Number of arms.
+
+        Returns
+        -------
+        float
+            Cost in units of the loss; 0 by default.
+        """
         return 0.0
 
     def step_level(self, step: float) -> Level:
-        """Return the level of one loss in the smoothing's own divergence; `step` is 1/scale."""
+        """Return the level of one loss in the smoothing's own divergence; `step` is 1/scale.
+
+        Parameters
+        ----------
+        step : float
+            Step size 1/scale.
+
+        Returns
+        -------
+        Level
+            Value of the level, and its proof.
+        """
         h = self.own_rate
         if math.isinf(h):
             return Level(math.inf, False, f"no rate is stated in D_inf,{self.gamma:g}")
         return Level(h * step, False, "level <= rate")
 
     def approximate_level(self, n: int, scale: float, delta: float) -> Level | None:
-        """Return the level in D_inf^delta for n arms; None if nothing better than the pure level is known."""
+        """Return the level in D_inf^delta for n arms; None if nothing better than the pure level is known.
+
+        Parameters
+        ----------
+        n : int
+            Number of arms.
+        scale : float
+            Scale, the inverse learning rate.
+        delta : float
+            Slack of the divergence D_inf^delta, in (0, 1).
+        """
         return None
 
     def assumptions(self) -> str:
         """Return the stated facts that bounds rest on and that are assumed, not verified; empty if there are none.
 
         Raises ValueError if a stated fact contradicts the definition of the smoothing.
+
+        Returns
+        -------
+        str
+            The assumptions as a phrase.
         """
         return ""
 
     def rate_assumption(self) -> str:
-        """Return the part of `assumptions` that concerns the rate."""
+        """Return the part of `assumptions` that concerns the rate.
+
+        Returns
+        -------
+        str
+            The assumptions as a phrase.
+        """
         return ""
 
     def tabulated(self) -> Any:
@@ -149,5 +233,13 @@ class Smoothing:
         return None
 
     def leader(self, L: Array, scale: float) -> Array:
-        """Return the play at cumulative losses L, for smoothings without a compiled kernel."""
+        """Return the play at cumulative losses L, for smoothings without a compiled kernel.
+
+        Parameters
+        ----------
+        L : array_like of shape (..., n)
+            Cumulative losses.
+        scale : float
+            Scale, the inverse learning rate.
+        """
         raise NotImplementedError(f"{type(self).__name__} must define leader(L, scale)")

@@ -61,7 +61,13 @@ class Stability(Result):
         return divergence_name(self.gamma, self.delta)
 
     def shown(self) -> Shown:
-        """Level, rate, and their proof."""
+        """Level, rate, and their proof.
+
+        Returns
+        -------
+        Shown
+            Lines that `print` writes.
+        """
         sense = "the supremum itself" if self.exact else "a proved upper bound"
         rows = [
             ("level", f"{figure(self.level)}, {sense}"),

@@ -217,7 +217,13 @@ class Evidence(Result):
         return write(path, as_page(self.shown(), picture(self)))
 
     def shown(self) -> Shown:
-        """Return the panel: intervals per arm, the best arm, and the regret of this run."""
+        """Return the panel: intervals per arm, the best arm, and the regret of this run.
+
+        Returns
+        -------
+        Shown
+            Lines that `print` writes.
+        """
         word = "reward" if self.gains else "loss"
         table = [
             (name, arm.mean, f"{_floor(arm.interval[0])} to {ceiling(arm.interval[1])}", arm.shown)

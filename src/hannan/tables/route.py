@@ -174,6 +174,8 @@ LEARNERS = ("experts", "hedge", "adahedge", "bandit", "exp3", "bandit:exponentia
 class Routes(Routed, Result):
     """Result of `hn.route`: learners on one table, sorted by regret within each kind.
 
+    Examples
+    --------
     >>> import hannan as hn
     >>> table = (np.random.default_rng(0).random((500, 2)) < [0.2, 0.6]).astype(float)
     >>> told = hn.route(table, ["bandit", "hedge"], runs=2)
@@ -182,7 +184,13 @@ class Routes(Routed, Result):
     """
 
     def shown(self) -> Shown:
-        """Return the learner with the smallest regret of each kind, and a table of all learners."""
+        """Return the learner with the smallest regret of each kind, and a table of all learners.
+
+        Returns
+        -------
+        Shown
+            Lines that `print` writes.
+        """
         word, best = "reward" if self.gains else "loss", float(self.losses[self.best])
         rows = [
             ("table", self.size),
@@ -196,16 +204,39 @@ class Routes(Routed, Result):
         return Shown(self.advice(), rows, heads, table, [("regret", REGRET), ("bound", BOUND)])
 
     def plot(self) -> Any:
-        """Return an Altair chart: the regret of each learner, the smallest first, with its interval over the runs."""
+        """Return an Altair chart: the regret of each learner, the smallest first, with its interval over the runs.
+
+        Returns
+        -------
+        altair.Chart
+            The chart.
+        """
         return spans(self).chart(460)
 
     def to_frame(self) -> Any:
-        """Return a pandas (else polars) frame, one row per learner."""
+        """Return a pandas (else polars) frame, one row per learner.
+
+        Returns
+        -------
+        DataFrame
+            One row per learner.
+        """
         rows = self.to_dict()["learners"]
         return frame_of({name: [row[name] for row in rows] for name in rows[0] if name != "interval"})
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
-        """Write summary.json and (with the extra [report]) index.html into a folder, atomically."""
+        """Write summary.json and (with the extra [report]) index.html into a folder, atomically.
+
+        Parameters
+        ----------
+        folder : str or path
+            Folder to write, which is created if it does not exist.
+
+        Returns
+        -------
+        pathlib.Path
+            The folder.
+        """
         return kept(folder, self.to_dict(), lambda: route_page(self))
 
 

@@ -278,7 +278,13 @@ class Convex(Private, saving.Described):
     # Tuning
 
     def schedule(self) -> Schedule:
-        """Return the schedule of the scale: b is the scale times a standard draw of the noise."""
+        """Return the schedule of the scale: b is the scale times a standard draw of the noise.
+
+        Returns
+        -------
+        Schedule
+            The scale as a function of the round and the losses.
+        """
         return self._schedule
 
     @functools.cached_property
@@ -325,7 +331,18 @@ class Convex(Private, saving.Described):
         raise ValueError(f"tuning must be Fixed, Horizon, BestLoss or Anytime for Gaussian noise; got {tuning!r}")
 
     def variances(self, shape: Shape) -> dict[str, float]:
-        """Return the variance constants that are proved for a class of losses, by name (see `bounds.variances`)."""
+        """Return the variance constants that are proved for a class of losses, by name (see `bounds.variances`).
+
+        Parameters
+        ----------
+        shape : {"linear", "one-signed", "rank-one", "convex"}
+            Class of the losses.
+
+        Returns
+        -------
+        dict of str to float
+            Variance constants by name.
+        """
         domain = self.domain
         ball = isinstance(domain, Ball)
         return tuned.variances(
@@ -344,7 +361,13 @@ class Convex(Private, saving.Described):
         return min(known) if known else self.lipschitz * self._stated()
 
     def tuned_best(self) -> float:
-        """Return the best loss of the tuning; if it is not stated, the largest possible loss of its rounds."""
+        """Return the best loss of the tuning; if it is not stated, the largest possible loss of its rounds.
+
+        Returns
+        -------
+        float
+            Best loss that the tuning assumes.
+        """
         stated = self.tuning.told_best
         return (
             self._stated() * needed(self.horizon, "the default of the best loss is rounds x loss_bound")
@@ -362,7 +385,13 @@ class Convex(Private, saving.Described):
         return self.loss_bound
 
     def privacy_ridge(self) -> float:
-        """Return the ridge of a privacy statement for curved losses, fixed in advance: as given, or smooth/level."""
+        """Return the ridge of a privacy statement for curved losses, fixed in advance: as given, or smooth/level.
+
+        Returns
+        -------
+        float
+            Ridge.
+        """
         return privacy.ridge_of(self)
 
     @property
@@ -373,11 +402,23 @@ class Convex(Private, saving.Described):
         return self.accuracy + self.domain.d * self.output_scale()
 
     def output_scale(self) -> float:
-        """Return the scale of the noise that is added to a move; 0 if the argmin is exact or privacy is not asked."""
+        """Return the scale of the noise that is added to a move; 0 if the argmin is exact or privacy is not asked.
+
+        Returns
+        -------
+        float
+            Scale of the noise.
+        """
         return privacy.output_scale(self)
 
     def rules(self) -> PointRules:
-        """Return the rules of the learner for the engine."""
+        """Return the rules of the learner for the engine.
+
+        Returns
+        -------
+        PointRules
+            Rules for the engine.
+        """
         from hannan._engine import NoiseKind, PointRules
 
         radius, fixed = self.domain.radius, self.privacy_ridge()
@@ -395,7 +436,18 @@ class Convex(Private, saving.Described):
     # Losses
 
     def admit(self, loss: Any) -> Loss:
-        """Return a loss or a sequence of losses after validation against the stated limits."""
+        """Return a loss or a sequence of losses after validation against the stated limits.
+
+        Parameters
+        ----------
+        loss : Loss
+            A loss, or a sequence of losses.
+
+        Returns
+        -------
+        Loss
+            The validated loss.
+        """
         if not isinstance(loss, Loss):
             raise ValueError(f"loss must be Linear, Squared, Logistic, Huber, SmoothedHinge or RankOne; got {loss!r}")
         check_user_defined(loss, self.domain)
@@ -449,11 +501,37 @@ class Convex(Private, saving.Described):
         return self.bounded(rounds, best_loss, bias=bias, printed=printed).asked(against)
 
     def solver_cost(self, ridge: float, distance: float) -> float:
-        """Return (ridge/2) r^2 + lipschitz * (sum of the distances from the exact argmins)."""
+        """Return (ridge/2) r^2 + lipschitz * (sum of the distances from the exact argmins).
+
+        Parameters
+        ----------
+        ridge : float
+            Ridge.
+        distance : float
+            Sum of the distances of the moves from the exact minimizers.
+
+        Returns
+        -------
+        float
+            Increase of the regret bound.
+        """
         return 0.5 * ridge * self.domain.radius**2 + self.lipschitz * distance
 
     def ridge_after(self, curved: int, scale: float) -> float:
-        """Return the ridge after a number of curved losses, at a scale."""
+        """Return the ridge after a number of curved losses, at a scale.
+
+        Parameters
+        ----------
+        curved : int
+            Number of losses that are not linear.
+        scale : float
+            Scale, the inverse learning rate.
+
+        Returns
+        -------
+        float
+            Ridge.
+        """
         return float(self.rules().ridge_of(curved, scale))
 
     @property
@@ -465,7 +543,26 @@ class Convex(Private, saving.Described):
         self, rounds: int | None, best_loss: float | None, *, bias: float = 0.0, shape: Shape | None = None,
         printed: bool = False,
     ) -> Bound:  # fmt: skip
-        """Return `bound` for losses of a known class, including the cost `bias` of ridge and solver."""
+        """Return `bound` for losses of a known class, including the cost `bias` of ridge and solver.
+
+        Parameters
+        ----------
+        rounds : int
+            Number of rounds.
+        best_loss : float
+            Cumulative loss of the best choice in hindsight, or an upper bound on it.
+        bias : float, default 0.0
+            Cost of the ridge and the solver.
+        shape : {"linear", "one-signed", "rank-one", "convex"}, optional
+            Class of the losses.
+        printed : bool, default False
+            If True, return the bound as the paper prints it.
+
+        Returns
+        -------
+        Bound
+            Value, terms, theorem and adversary.
+        """
         return proofs.bounded(self, rounds, best_loss, bias, shape or self.shape, printed)
 
     # Play
@@ -474,6 +571,18 @@ class Convex(Private, saving.Described):
         """Return (x, distance): the argmin over the domain of the losses plus <noise, x>, and its largest error.
 
         The objective includes the ridge of curved losses, at the scale of the first round.
+
+        Parameters
+        ----------
+        losses : Loss
+            A loss, or a sequence of losses.
+        noise : array_like of shape (d,), optional
+            Noise vector. Default: zero.
+
+        Returns
+        -------
+        tuple of (numpy.ndarray, float)
+            The point, and the largest possible distance from the exact minimizer.
         """
         from hannan.mathematics.convex.leader import Leader
 
@@ -487,7 +596,20 @@ class Convex(Private, saving.Described):
         return x, left / ridge if ridge > 0.0 else 0.0
 
     def start(self, seed: int | None = None, name: str | None = None) -> ConvexPlayer:
-        """Return a live player. A seed repeats the moves of run 0 of `play(seed=seed)`; default: no seed."""
+        """Return a live player. A seed repeats the moves of run 0 of `play(seed=seed)`; default: no seed.
+
+        Parameters
+        ----------
+        seed : int, optional
+            Random seed. Default: random numbers that cannot be reproduced.
+        name : str, optional
+            Name of the player.
+
+        Returns
+        -------
+        ConvexPlayer
+            Player before its first round.
+        """
         from hannan.players.convex import ConvexPlayer
 
         return ConvexPlayer(self, seed, name)

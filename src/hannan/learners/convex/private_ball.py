@@ -114,7 +114,18 @@ class PrivateBall(saving.Described):
         return self.sensitivity * NOISE.column_norm(self.rounds - 1) / self.mu
 
     def noise_level(self, rounds: int) -> float:
-        """Return the standard deviation of each coordinate of the noise in the last of `rounds` moves."""
+        """Return the standard deviation of each coordinate of the noise in the last of `rounds` moves.
+
+        Parameters
+        ----------
+        rounds : int
+            Number of rounds.
+
+        Returns
+        -------
+        float
+            Standard deviation.
+        """
         return self.sigma * NOISE.row_norm(max(rounds - 1, 0))
 
     @functools.cached_property
@@ -184,7 +195,18 @@ class PrivateBall(saving.Described):
     # Play
 
     def admit(self, losses: Any) -> Loss:
-        """Return a linear loss, or a sequence of them, that is not steeper than `lipschitz`; raise for any other."""
+        """Return a linear loss, or a sequence of them, that is not steeper than `lipschitz`; raise for any other.
+
+        Parameters
+        ----------
+        losses : Loss
+            A loss, or a sequence of losses.
+
+        Returns
+        -------
+        Loss
+            The validated loss.
+        """
         if not isinstance(losses, Linear):
             raise ValueError(
                 "losses must be Linear: correlated noise hides a shift that is the same in every later move, and a "

@@ -65,28 +65,81 @@ class Domain:
         return -self.support(-unit), self.support(unit)
 
     def project(self, x: Any) -> Array:
-        """Return the projection of x on the domain, argmin_{p in X} ||p - x||."""
+        """Return the projection of x on the domain, argmin_{p in X} ||p - x||.
+
+        Parameters
+        ----------
+        x : array_like of shape (d,)
+            Point of R^d.
+        """
         raise NotImplementedError
 
     def argmin(self, loss: Any) -> Array:
-        """Return a minimizer of a linear loss, argmin_{x in X} <loss, x>."""
+        """Return a minimizer of a linear loss, argmin_{x in X} <loss, x>.
+
+        Parameters
+        ----------
+        loss : array_like of shape (d,)
+            Coefficients of a linear loss.
+        """
         raise NotImplementedError
 
     def support(self, z: Any) -> Any:
-        """Return the support function max_{x in X} <z, x>, along the last axis."""
+        """Return the support function max_{x in X} <z, x>, along the last axis.
+
+        Parameters
+        ----------
+        z : array_like of shape (..., d)
+            Directions.
+        """
         raise NotImplementedError
 
     def extent(self, z: Array) -> tuple[Array, Array]:
-        """Return (min, max) of <z, x> over the domain, along the last axis of a validated array."""
+        """Return (min, max) of <z, x> over the domain, along the last axis of a validated array.
+
+        Parameters
+        ----------
+        z : numpy.ndarray of shape (..., d)
+            Directions.
+
+        Returns
+        -------
+        tuple of numpy.ndarray
+            The smallest and the largest value per direction.
+        """
         return np.asarray(-self.support(-z)), np.asarray(self.support(z))
 
     def contains(self, x: Any) -> bool:
-        """Return True if x is in the domain, within 1e-9 of its radius."""
+        """Return True if x is in the domain, within 1e-9 of its radius.
+
+        Parameters
+        ----------
+        x : array_like of shape (d,)
+            Point.
+
+        Returns
+        -------
+        bool
+            True if the point is in the domain.
+        """
         x = self.point(x)
         return float(np.linalg.norm(self.project(x) - x)) <= TOLERANCE * max(self.radius, TOLERANCE)
 
     def point(self, x: Any, name: str = "x") -> Array:
-        """Return a vector of R^d, or an array of such rows, after validation of its dimension."""
+        """Return a vector of R^d, or an array of such rows, after validation of its dimension.
+
+        Parameters
+        ----------
+        x : array_like of shape (..., d)
+            Point, or one point per row.
+        name : str, default "x"
+            Name of the parameter in error messages.
+
+        Returns
+        -------
+        numpy.ndarray
+            The validated vector or rows.
+        """
         array = validation.losses(x, name)
         if array.shape[-1] != self.d:
             raise ValueError(f"{name} must have {self.d} coordinates, like the domain; got {array.shape[-1]}")

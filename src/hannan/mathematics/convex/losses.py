@@ -70,11 +70,33 @@ class Loss:
         return (self[t] for t in range(len(self)))
 
     def value(self, x: Any) -> Any:
-        """Return the loss phi(<z, x>) of a point, one number per loss of a sequence."""
+        """Return the loss phi(<z, x>) of a point, one number per loss of a sequence.
+
+        Parameters
+        ----------
+        x : array_like of shape (d,)
+            Point.
+
+        Returns
+        -------
+        float or numpy.ndarray
+            Loss, or losses of a sequence.
+        """
         return self.phi(self._margin(x))
 
     def gradient(self, x: Any) -> Array:
-        """Return the gradient phi'(<z, x>) z at a point, one row per loss of a sequence."""
+        """Return the gradient phi'(<z, x>) z at a point, one row per loss of a sequence.
+
+        Parameters
+        ----------
+        x : array_like of shape (d,)
+            Point.
+
+        Returns
+        -------
+        numpy.ndarray of shape (d,) or (T, d)
+            Gradient, or gradients of a sequence.
+        """
         return np.asarray(self.slope(self._margin(x))[..., None] * self.z)
 
     def _margin(self, x: Any) -> Array:
@@ -84,15 +106,33 @@ class Loss:
         return np.asarray(self.z @ x)
 
     def phi(self, u: Array) -> Array:
-        """Return phi at margins <z, x>, one per loss."""
+        """Return phi at margins <z, x>, one per loss.
+
+        Parameters
+        ----------
+        u : array_like
+            Margins <z, x>, one per loss.
+        """
         raise NotImplementedError
 
     def slope(self, u: Array) -> Array:
-        """Return phi' at margins, one per loss."""
+        """Return phi' at margins, one per loss.
+
+        Parameters
+        ----------
+        u : array_like
+            Margins <z, x>, one per loss.
+        """
         raise NotImplementedError
 
     def bend(self, u: Array) -> Array:
-        """Return phi'' at margins, one per loss."""
+        """Return phi'' at margins, one per loss.
+
+        Parameters
+        ----------
+        u : array_like
+            Margins <z, x>, one per loss.
+        """
         raise NotImplementedError
 
     @property
@@ -106,7 +146,18 @@ class Loss:
         return self.steepest_curvature * (self.z**2).sum(axis=-1)
 
     def margins(self, domain: Domain) -> tuple[Array, Array]:
-        """Return the smallest and the largest margin <z, x> over the domain."""
+        """Return the smallest and the largest margin <z, x> over the domain.
+
+        Parameters
+        ----------
+        domain : Domain
+            Domain of the points.
+
+        Returns
+        -------
+        tuple of numpy.ndarray
+            Smallest and largest margins, one per loss.
+        """
         self._match(domain)
         return domain.extent(self.z)
 
@@ -117,6 +168,18 @@ class Loss:
     def lipschitz(self, domain: Domain) -> Any:
         """Return a Lipschitz constant of each loss on the domain, ``sup_X |phi'(<z, x>)| ||z||``.
 
+        Parameters
+        ----------
+        domain : Domain
+            Domain of the points.
+
+        Returns
+        -------
+        float or numpy.ndarray
+            Lipschitz constant, one per loss.
+
+        Examples
+        --------
         >>> from hannan import Ball, Logistic
         >>> round(float(Logistic([3.0, 4.0], 1).lipschitz(Ball(2, 10.0))), 6)
         5.0
@@ -126,7 +189,20 @@ class Loss:
         return steepest * norms(self.z)
 
     def lowest(self, low: Array, high: Array) -> Array:
-        """Return the minimizer of phi between two margins, by bisection on phi'."""
+        """Return the minimizer of phi between two margins, by bisection on phi'.
+
+        Parameters
+        ----------
+        low : numpy.ndarray
+            Smallest margins.
+        high : numpy.ndarray
+            Largest margins.
+
+        Returns
+        -------
+        numpy.ndarray
+            Margins of the minima.
+        """
         for _ in range(60):
             middle = 0.5 * (low + high)
             falling = self.slope(middle) < 0.0
@@ -134,7 +210,18 @@ class Loss:
         return np.asarray(0.5 * (low + high))
 
     def interval(self, domain: Domain) -> tuple[Array, Array]:
-        """Return (min_X l, max_X l) of each loss."""
+        """Return (min_X l, max_X l) of each loss.
+
+        Parameters
+        ----------
+        domain : Domain
+            Domain of the points.
+
+        Returns
+        -------
+        tuple of numpy.ndarray
+            Smallest and largest losses, one per loss.
+        """
         low, high = self.margins(domain)
         ends = self.phi(low), self.phi(high)
         return np.minimum(np.minimum(*ends), self.phi(self.lowest(low, high))), np.maximum(*ends)
@@ -149,9 +236,9 @@ class RankOne(Loss):
     z : array_like
         Features: shape (d,) for one loss, (T, d) for a sequence.
     function, derivative : callable
-        phi and phi', as functions of an array of margins <z, x>.
+        Functions phi and phi' of an array of margins <z, x>.
     second : callable, optional
-        phi''. Default: computed by differences of phi'. It affects the speed of the solver only.
+        Function phi''. Default: computed by differences of phi'. It affects the speed of the solver only.
     curvature : float, optional
         Upper bound on phi'', required by privacy statements that depend on the curvature.
 
@@ -217,7 +304,18 @@ class Linear(Loss):
         return low
 
     def lipschitz(self, domain: Domain) -> Any:
-        """Return ||z|| of each loss."""
+        """Return ||z|| of each loss.
+
+        Parameters
+        ----------
+        domain : Domain
+            Domain of the points.
+
+        Returns
+        -------
+        float or numpy.ndarray
+            Lipschitz constant, one per loss.
+        """
         self._match(domain)
         return norms(self.z)
 
@@ -363,6 +461,7 @@ class Huber(_Supervised):
 
     @property
     def parameter(self) -> float:
+        """Parameter of the compiled loss: the threshold."""
         return self.threshold
 
     def phi(self, u: Array) -> Array:
@@ -412,6 +511,7 @@ class SmoothedHinge(_Labelled):
 
     @property
     def parameter(self) -> float:
+        """Parameter of the compiled loss: the width."""
         return self.width
 
     def phi(self, u: Array) -> Array:

@@ -44,11 +44,27 @@ class Noise:
     kernel: ClassVar[str]
 
     def mean_norm(self, d: int) -> float:
-        """Return E||b|| of the standard draw in d dimensions."""
+        """Return E||b|| of the standard draw in d dimensions.
+
+        Parameters
+        ----------
+        d : int
+            Dimension.
+        """
         raise NotImplementedError
 
     def sample(self, rng: np.random.Generator, d: int, size: int | tuple[int, ...] = ()) -> Array:
-        """Return standard draws, with coordinates along the last axis."""
+        """Return standard draws, with coordinates along the last axis.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Source of random numbers.
+        d : int
+            Dimension.
+        size : int or tuple of int, optional
+            Shape of the result. Default: one draw.
+        """
         raise NotImplementedError
 
 
@@ -81,7 +97,20 @@ class GammaNoise(Noise):
         _known(self.calibration, ("corrected", "paper"))
 
     def scale(self, epsilon: float, lipschitz: float) -> float:
-        """Return the scale at which the stability level is epsilon."""
+        """Return the scale at which the stability level is epsilon.
+
+        Parameters
+        ----------
+        epsilon : float
+            Privacy parameter epsilon.
+        lipschitz : float
+            Lipschitz constant of one loss.
+
+        Returns
+        -------
+        float
+            Scale.
+        """
         epsilon, beta = validation.positive(epsilon, "epsilon"), validation.positive(lipschitz, "lipschitz")
         return (2.0 if self.calibration == "paper" else 1.0) * beta / epsilon
 
@@ -101,7 +130,7 @@ class GaussianNoise(Noise):
     Parameters
     ----------
     delta : float, optional
-        delta of the guarantee, in (0, 1). Default: chosen by the tuning, as 1/(B T).
+        Value of delta in the guarantee, in (0, 1). Default: chosen by the tuning, as 1/(B T).
     calibration : {"analytic", "kifer", "paper"}, default "analytic"
         Formula for sigma: "analytic" for the smallest sigma that the formula below allows, "kifer" for
         beta sqrt(8 log(2/delta) + 4 epsilon)/epsilon, "paper" for the printed sqrt(beta^2 log(2/delta) +
@@ -136,7 +165,24 @@ class GaussianNoise(Noise):
             object.__setattr__(self, "delta", validation.between(self.delta, 0.0, 1.0, "delta", "()"))
 
     def sigma(self, epsilon: float, lipschitz: float, shape: Shape = "linear", d: int = 1) -> float:
-        """Return the sigma of the calibration for (epsilon, delta); `d` is used for the shape "convex" only."""
+        """Return the sigma of the calibration for (epsilon, delta); `d` is used for the shape "convex" only.
+
+        Parameters
+        ----------
+        epsilon : float
+            Privacy parameter epsilon.
+        lipschitz : float
+            Lipschitz constant of one loss.
+        shape : {"linear", "one-signed", "rank-one", "convex"}, default "linear"
+            Class of the losses.
+        d : int, default 1
+            Dimension.
+
+        Returns
+        -------
+        float
+            Standard deviation per coordinate.
+        """
         if self.delta is None:
             raise ValueError("delta is required for sigma; got GaussianNoise(delta=None)")
         epsilon, beta = validation.positive(epsilon, "epsilon"), validation.positive(lipschitz, "lipschitz")
@@ -147,7 +193,26 @@ class GaussianNoise(Noise):
         return beta * _least_sigma(epsilon, self.delta, shape, d)
 
     def delta_of(self, epsilon: float, lipschitz: float, sigma: float, shape: Shape = "linear", d: int = 1) -> float:
-        """Return delta(epsilon) at this sigma: exact for linear losses, an upper bound for the other shapes."""
+        """Return delta(epsilon) at this sigma: exact for linear losses, an upper bound for the other shapes.
+
+        Parameters
+        ----------
+        epsilon : float
+            Privacy parameter epsilon.
+        lipschitz : float
+            Lipschitz constant of one loss.
+        sigma : float
+            Standard deviation of the noise per coordinate.
+        shape : {"linear", "one-signed", "rank-one", "convex"}, default "linear"
+            Class of the losses.
+        d : int, default 1
+            Dimension.
+
+        Returns
+        -------
+        float
+            The value delta(epsilon).
+        """
         epsilon = validation.between(epsilon, 0.0, math.inf, "epsilon", "[)")
         beta, sigma = validation.positive(lipschitz, "lipschitz"), validation.positive(sigma, "sigma")
         _known(shape, SHAPES, "shape")
@@ -156,6 +221,24 @@ class GaussianNoise(Noise):
     def epsilon_of(self, lipschitz: float, sigma: float, shape: Shape = "linear", d: int = 1) -> float:
         """Return the smallest epsilon >= 0 with delta(epsilon) <= delta at this sigma.
 
+        Parameters
+        ----------
+        lipschitz : float
+            Lipschitz constant of one loss.
+        sigma : float
+            Standard deviation of the noise per coordinate.
+        shape : {"linear", "one-signed", "rank-one", "convex"}, default "linear"
+            Class of the losses.
+        d : int, default 1
+            Dimension.
+
+        Returns
+        -------
+        float
+            The smallest epsilon.
+
+        Examples
+        --------
         >>> round(GaussianNoise(1e-6).epsilon_of(lipschitz=10.0, sigma=38.14), 3)
         1.117
         """
@@ -169,6 +252,20 @@ class GaussianNoise(Noise):
     def claimed_epsilon(self, lipschitz: float, sigma: float) -> float:
         """Return the epsilon that the calibration claims for this sigma and delta; for "paper" it is too small.
 
+        Parameters
+        ----------
+        lipschitz : float
+            Lipschitz constant of one loss.
+        sigma : float
+            Standard deviation of the noise per coordinate.
+
+        Returns
+        -------
+        float
+            The claimed epsilon.
+
+        Examples
+        --------
         >>> sigma = GaussianNoise(1e-6, "paper").sigma(1.0, lipschitz=10.0)
         >>> round(GaussianNoise(1e-6, "paper").claimed_epsilon(10.0, sigma), 12)
         1.0
@@ -182,7 +279,18 @@ class GaussianNoise(Noise):
         return (2.0 + math.sqrt(4.0 + sigma**2 * beta**2 * log)) / sigma**2
 
     def mean_norm(self, d: int) -> float:
-        """Return chi_d = sqrt(2) Gamma((d+1)/2)/Gamma(d/2), which is at most sqrt(d)."""
+        """Return chi_d = sqrt(2) Gamma((d+1)/2)/Gamma(d/2), which is at most sqrt(d).
+
+        Parameters
+        ----------
+        d : int
+            Dimension.
+
+        Returns
+        -------
+        float
+            Expected norm.
+        """
         return math.sqrt(2.0) * math.exp(math.lgamma((d + 1) / 2) - math.lgamma(d / 2))
 
     def sample(self, rng: np.random.Generator, d: int, size: int | tuple[int, ...] = ()) -> Array:

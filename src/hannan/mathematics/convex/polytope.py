@@ -76,7 +76,18 @@ class Polytope(Domain):
         return min(2.0 * self.radius, float((high - low).sum()) * mean_coordinate(self.d))
 
     def project(self, x: Any) -> Array:
-        """Return the projection: least distance programming of p - x by non-negative least squares."""
+        """Return the projection: least distance programming of p - x by non-negative least squares.
+
+        Parameters
+        ----------
+        x : array_like of shape (d,)
+            Point of R^d.
+
+        Returns
+        -------
+        numpy.ndarray of shape (d,)
+            The closest point of the polytope.
+        """
         x = self.point(x)
         if x.ndim > 1:
             return np.array([self.project(row) for row in x])

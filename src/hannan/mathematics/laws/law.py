@@ -67,29 +67,85 @@ class Law(Smoothing):
         return ()
 
     def density(self, z: Any) -> Any:
-        """Return f(z) = F'(z)."""
+        """Return f(z) = F'(z).
+
+        Parameters
+        ----------
+        z : array_like
+            Points.
+        """
         raise NotImplementedError(f"{type(self).__name__} must define density(z)")
 
     def cdf(self, z: Any) -> Any:
-        """Return F(z) = P(Z <= z)."""
+        """Return F(z) = P(Z <= z).
+
+        Parameters
+        ----------
+        z : array_like
+            Points.
+        """
         raise NotImplementedError(f"{type(self).__name__} must define cdf(z)")
 
     def survival(self, z: Any) -> Any:
-        """Return S(z) = P(Z > z)."""
+        """Return S(z) = P(Z > z).
+
+        Parameters
+        ----------
+        z : array_like
+            Points.
+
+        Returns
+        -------
+        float or numpy.ndarray
+            Probabilities, in the shape of `z`.
+        """
         return 1.0 - np.asarray(self.cdf(z))
 
     def log_density(self, z: Any) -> Any:
-        """Return log f(z)."""
+        """Return log f(z).
+
+        Parameters
+        ----------
+        z : array_like
+            Points.
+
+        Returns
+        -------
+        float or numpy.ndarray
+            Logarithms, in the shape of `z`.
+        """
         with np.errstate(divide="ignore"):
             return np.log(self.density(z))
 
     def log_cdf(self, z: Any) -> Any:
-        """Return log F(z)."""
+        """Return log F(z).
+
+        Parameters
+        ----------
+        z : array_like
+            Points.
+
+        Returns
+        -------
+        float or numpy.ndarray
+            Logarithms, in the shape of `z`.
+        """
         with np.errstate(divide="ignore"):
             return np.log(self.cdf(z))
 
     def log_survival(self, z: Any) -> Any:
-        """Return log S(z)."""
+        """Return log S(z).
+
+        Parameters
+        ----------
+        z : array_like
+            Points.
+
+        Returns
+        -------
+        float or numpy.ndarray
+            Logarithms, in the shape of `z`.
+        """
         with np.errstate(divide="ignore"):
             return np.log(self.survival(z))
 
@@ -112,14 +168,33 @@ class Law(Smoothing):
         return self
 
     def range_constant(self, n: int, rounds: int | None = None) -> float:
-        """Return E max_n Z - E Z."""
+        """Return E max_n Z - E Z.
+
+        Parameters
+        ----------
+        n : int
+            Number of arms.
+        rounds : int, optional
+            Number of rounds.
+
+        Returns
+        -------
+        float
+            Cost per unit of scale of a comparator fixed in advance.
+        """
         mean, most = self.mean, self.expected_max(n)
         if not (math.isfinite(mean) and math.isfinite(most)):
             raise ValueError(f"a regret constant needs a law with a finite mean; got {self!r}, whose mean is infinite")
         return most - mean if n > 1 else 0.0
 
     def closed_variance_constant(self, n: int) -> float | None:
-        """Return the variance constant if it has a closed form, else None."""
+        """Return the variance constant if it has a closed form, else None.
+
+        Parameters
+        ----------
+        n : int
+            Number of arms.
+        """
         return None
 
     def variance_constant(self, n: int) -> float:
@@ -127,6 +202,16 @@ class Law(Smoothing):
 
         psi = -f'/f, and E psi(max_n Z) = n(n-1) int f^2 F^(n-2) is computed numerically: the tunings use this number,
         the bounds use `proved_variance_constant`. The value is inf if neither exists.
+
+        Parameters
+        ----------
+        n : int
+            Number of arms.
+
+        Returns
+        -------
+        float
+            The constant v.
         """
         closed = self.closed_variance_constant(n)
         if closed is not None:
@@ -139,33 +224,85 @@ class Law(Smoothing):
 
         It differs from `variance_constant` for log-concave laws without a closed form, whose mean score is an integral
         (docs/proofs/experts.md, section 3).
+
+        Parameters
+        ----------
+        n : int
+            Number of arms.
+
+        Returns
+        -------
+        float
+            Upper bound on v.
         """
         if self.closed_variance_constant(n) is not None or not self.log_concave:
             return self.variance_constant(n)
         return min(self.rate / 2.0, mean_score_bound(self, n) / 2.0)
 
     def step_level(self, step: float) -> Level:
-        """Return the level of one loss; by default its rate, hazard * step."""
+        """Return the level of one loss; by default its rate, hazard * step.
+
+        Parameters
+        ----------
+        step : float
+            Step size 1/scale.
+
+        Returns
+        -------
+        Level
+            Value of the level, and its proof.
+        """
         if math.isinf(self.rate):
             return Level(math.inf, False, "unbounded hazard: no pure level")
         return Level(self.rate * step, False, "level <= rate, the rate being hazard/scale")
 
     def assumptions(self) -> str:
-        """Return what is assumed of the hazard and of log-concavity; empty for the laws of the package."""
+        """Return what is assumed of the hazard and of log-concavity; empty for the laws of the package.
+
+        Returns
+        -------
+        str
+            The assumptions as a phrase.
+        """
         return on_your_word(self)
 
     def rate_assumption(self) -> str:
-        """Return what is assumed of the hazard; empty for the laws of the package."""
+        """Return what is assumed of the hazard; empty for the laws of the package.
+
+        Returns
+        -------
+        str
+            The assumptions as a phrase.
+        """
         return checked_hazard(self)
 
     def tabulated(self) -> Any:
-        """Return the table of a user-defined law; None if the law cannot be tabulated accurately."""
+        """Return the table of a user-defined law; None if the law cannot be tabulated accurately.
+
+        Returns
+        -------
+        LawTable or None
+            The table, computed once per law.
+        """
         from hannan.mathematics.laws.tabulated import tabulated
 
         return tabulated(self)
 
     def leader(self, L: Array, scale: float) -> Array:
-        """Return the play of the perturbed leader, by quadrature."""
+        """Return the play of the perturbed leader, by quadrature.
+
+        Parameters
+        ----------
+        L : array_like of shape (..., n)
+            Cumulative losses.
+        scale : float
+            Scale, the inverse learning rate.
+
+        Returns
+        -------
+        numpy.ndarray of shape (..., n)
+            Distribution over the arms.
+        """
         from hannan.mathematics.quadrature import GeneralRule
 
         return GeneralRule(self, (L - L.min()) / scale).play()
@@ -189,6 +326,16 @@ class Law(Smoothing):
         """Return E max(Z_1..Z_n) = int_0^inf e^-v S^-1(1 - e^(-v/n)) dv, where v = -log F(max)^n is Exp(1).
 
         If the class defines no quantile function, the density is integrated instead.
+
+        Parameters
+        ----------
+        n : int
+            Number of arms.
+
+        Returns
+        -------
+        float
+            Expected maximum of n draws.
         """
         n = validation.count(n, "n")
         if type(self).survival_quantile is Law.survival_quantile:
@@ -206,7 +353,18 @@ class Law(Smoothing):
         return float((weight[kept] * z[kept]).sum())
 
     def survival_quantile(self, s: Any) -> Array:
-        """Return the z with P(Z > z) = s, by bisection unless a class overrides it."""
+        """Return the z with P(Z > z) = s, by bisection unless a class overrides it.
+
+        Parameters
+        ----------
+        s : array_like
+            Probabilities in (0, 1).
+
+        Returns
+        -------
+        numpy.ndarray
+            Points, in the shape of `s`.
+        """
         s = np.asarray(s, dtype=np.float64)
         low, high = (math.asinh(min(max(end, -1e300), 1e300)) for end in self.support)
         # Bisect arcsinh z instead of z, because heavy tails have quantiles of 1 and of 1e100.
@@ -219,7 +377,20 @@ class Law(Smoothing):
         return np.asarray(np.sinh(0.5 * (left + right)))
 
     def sample(self, rng: np.random.Generator, size: Any = None) -> Any:
-        """Return draws of Z from `rng`."""
+        """Return draws of Z from `rng`.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Source of random numbers.
+        size : int or tuple of int, optional
+            Shape of the result. Default: one draw.
+
+        Returns
+        -------
+        float or numpy.ndarray
+            Draws, in the shape `size`.
+        """
         return self.survival_quantile(rng.random(size))[()]
 
 

@@ -493,6 +493,18 @@ class Combiner:
         """Answer and settle the rows of a block; points of the curves are added to `course`.
 
         Rows are numbered by the table, not by `answer`: a combiner either takes blocks or answers single rows.
+
+        Parameters
+        ----------
+        block : Block
+            Rows of a table.
+        course : Course, optional
+            Curves of the losses, to which points are added.
+
+        Returns
+        -------
+        Work
+            Weights and forecasts of the block, one row per row.
         """
         if self._next:
             raise ValueError("a combiner that answered single rows takes no table; use a new Combiner")
@@ -522,7 +534,15 @@ class Combiner:
         return work
 
     def finish(self, rest: Iterable[tuple[int, float]], place: Callable[[int], str]) -> None:
-        """Settle the rows whose targets are due after the last row of a table."""
+        """Settle the rows whose targets are due after the last row of a table.
+
+        Parameters
+        ----------
+        rest : iterable of (int, float)
+            Rows and their targets.
+        place : callable
+            Function of a row that describes its place in error messages.
+        """
         for row, target in rest:
             trouble, column = self.mixer.settle(row, target)
             if why := self._why(trouble, column, self.mixer.waiting(row), target):
@@ -531,7 +551,18 @@ class Combiner:
                 self.clipping.settle(row, target)
 
     def waiting(self, number: int) -> Array | None:
-        """Return the forecasts of a row that waits, as they were given."""
+        """Return the forecasts of a row that waits, as they were given.
+
+        Parameters
+        ----------
+        number : int
+            Number of the row.
+
+        Returns
+        -------
+        numpy.ndarray or None
+            Forecasts, or None if the row is not pending.
+        """
         given = None if self.clipping is None else self.clipping.given(number)
         told: Array | None = self.mixer.waiting(number) if given is None else given
         return told

@@ -153,13 +153,43 @@ class CoverageCertificate(Result):
         return {"both": ("below", "above"), "lower": ("below",), "upper": ("above",)}[self.side]
 
     def theta(self, group: GroupCount, end: str, k: int = 0) -> float:
-        """Return the state of an end ("below" or "above") of a group, which is a function of two counts."""
+        """Return the state of an end ("below" or "above") of a group, which is a function of two counts.
+
+        Parameters
+        ----------
+        group : GroupCount
+            Counts of a group.
+        end : {"below", "above"}
+            End of the interval.
+        k : int, default 0
+            Index of the coverage.
+
+        Returns
+        -------
+        float
+            State of the end.
+        """
         step, start, group_step = self.steps
         misses: float = getattr(group, end)[k] - self.rates[k] * group.rows
         return start + step * misses if group.name == ALL else group_step * misses
 
     def identity(self, group: GroupCount, end: str, k: int = 0) -> tuple[float, float]:
-        """Return both sides of the coverage identity: miss rate minus target rate, and the same from the state."""
+        """Return both sides of the coverage identity: miss rate minus target rate, and the same from the state.
+
+        Parameters
+        ----------
+        group : GroupCount
+            Counts of a group.
+        end : {"below", "above"}
+            End of the interval.
+        k : int, default 0
+            Index of the coverage.
+
+        Returns
+        -------
+        tuple of float
+            Both sides of the identity.
+        """
         step, start, group_step = self.steps
         if group.name != ALL:
             step, start = group_step, 0.0
@@ -247,13 +277,30 @@ class CoverageCertificate(Result):
         return bound, energy
 
     def worst(self, most: int = GROUPS) -> list[tuple[GroupCount, int]]:
-        """Return (group, coverage) pairs whose coverage is farthest below the requested one."""
+        """Return (group, coverage) pairs whose coverage is farthest below the requested one.
+
+        Parameters
+        ----------
+        most : int, default 12
+            Largest number of pairs.
+
+        Returns
+        -------
+        list of (GroupCount, int)
+            Group and index of the coverage.
+        """
         told = [(g, k) for g in self.groups[1:] if g.rows for k in range(len(self.levels))]
         told.sort(key=lambda one: one[0].coverage(one[1]) - self.levels[one[1]])
         return told[:most]
 
     def shown(self) -> Shown:
-        """Return the counts, the bounds and the cost."""
+        """Return the counts, the bounds and the cost.
+
+        Returns
+        -------
+        Shown
+            Lines that `print` writes.
+        """
         group = self.groups[0]
         if not group.rows:
             title = "Intervals: no row is settled"
@@ -268,7 +315,13 @@ class CoverageCertificate(Result):
         return Shown(title, rows, (), (), assumptions, [("theorem", PROOFS)])
 
     def lines(self) -> list[tuple[str, str]]:
-        """Return (name, text) pairs: coverage, groups, bounds before play, cost and base."""
+        """Return (name, text) pairs: coverage, groups, bounds before play, cost and base.
+
+        Returns
+        -------
+        list of (str, str)
+            Names and texts.
+        """
         group, rows = self.groups[0], []
         for k, level in enumerate(self.levels):
             name = "coverage" if len(self.levels) == 1 else f"coverage {100 * level:g}%"
@@ -340,7 +393,13 @@ class CoverageCertificate(Result):
         return rows
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the certificate for JSON: exact counts per group, bounds and cost."""
+        """Return the certificate for JSON: exact counts per group, bounds and cost.
+
+        Returns
+        -------
+        dict
+            The certificate.
+        """
         return self.to_dict()
 
     def to_dict(self) -> dict[str, Any]:

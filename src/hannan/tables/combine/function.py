@@ -116,11 +116,23 @@ class Combined(Result):
         return str(self.summary)
 
     def shown(self) -> Shown:
-        """Return the summary for terminals and notebooks."""
+        """Return the summary for terminals and notebooks.
+
+        Returns
+        -------
+        Shown
+            Lines that `print` writes.
+        """
         return self.summary.shown()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the summary as a dict for JSON; `to_frame` has the rows."""
+        """Return the summary as a dict for JSON; `to_frame` has the rows.
+
+        Returns
+        -------
+        dict
+            The summary.
+        """
         return self.summary.as_dict()
 
     def plot(self, what: str = "losses") -> Any:
@@ -157,6 +169,11 @@ class Combined(Result):
 
         Quantiles have one column per level, named as those of the models. A polars or pyarrow table gives a frame of
         its own library, anything else a pandas (else polars) frame.
+
+        Returns
+        -------
+        DataFrame
+            One row per answer.
         """
         columns: dict[str, Any] = {"time": self.times} if self.times else {}
         columns |= dict(zip(self.written, columns_of_answers(self.forecast), strict=True))
@@ -167,7 +184,13 @@ class Combined(Result):
         return made_frame(columns, self.library, self.rows)
 
     def weights_frame(self) -> Any:
-        """Return the last weights with the columns model_id and weight, as forecast hubs use them."""
+        """Return the last weights with the columns model_id and weight, as forecast hubs use them.
+
+        Returns
+        -------
+        DataFrame
+            One row per model.
+        """
         weights = [one.weight for one in self.summary.experts]
         return made_frame({"model_id": list(self.experts), "weight": weights}, self.library)
 

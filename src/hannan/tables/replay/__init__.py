@@ -58,7 +58,13 @@ class Replay(Evaluated, Result):
     """
 
     def shown(self) -> Shown:
-        """Return the estimates with their intervals, and the assumptions behind them."""
+        """Return the estimates with their intervals, and the assumptions behind them.
+
+        Returns
+        -------
+        Shown
+            Lines that `print` writes.
+        """
         word, level, best = "gain" if self.gains else "loss", f"{self.logged.level:.0%}", self.best_action
         table: list[tuple[Any, ...]] = [("the logged policy", "mean", *_numbers(self.logged), None)]
         table.append((f"always {clipped(best.name)}", "best in hindsight", *_numbers(best), None))
@@ -90,17 +96,40 @@ class Replay(Evaluated, Result):
         return f"Mean {word} per row: {figure(e.value)} for {name} ({level} interval [{low}, {high}], dr), {logged}"
 
     def plot(self) -> Any:
-        """Return an Altair chart with one dot and interval per learner and action, the best first."""
+        """Return an Altair chart with one dot and interval per learner and action, the best first.
+
+        Returns
+        -------
+        altair.Chart
+            The chart.
+        """
         return spans(self).chart(460)
 
     def to_frame(self) -> Any:
-        """Return a pandas (else polars) frame: who, estimate, value, low, high, effective rows."""
+        """Return a pandas (else polars) frame: who, estimate, value, low, high, effective rows.
+
+        Returns
+        -------
+        DataFrame
+            One row per estimate.
+        """
         shown = self.shown()
         names = ("who", "estimate", "value", "low", "high", "effective_rows")
         return frame_of({name: [row[k] for row in shown.table] for k, name in enumerate(names)})
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
-        """Write summary.json and (with the extra [report]) index.html into a folder, atomically."""
+        """Write summary.json and (with the extra [report]) index.html into a folder, atomically.
+
+        Parameters
+        ----------
+        folder : str or path
+            Folder to write, which is created if it does not exist.
+
+        Returns
+        -------
+        pathlib.Path
+            The folder.
+        """
         return kept(folder, self.to_dict(), lambda: replay_page(self))
 
 
