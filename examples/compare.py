@@ -1,8 +1,9 @@
-"""Six bandits in five environments, in one call: a figure with bands, a table for a paper, and who is better than whom.
+"""Six bandits in five environments, in one call: a figure with bands, a table for a paper, and a test of which learner
+is better.
 
-Rare clicks are what index rules are made for; they promise nothing where losses are not drawn from one law, and say so.
-The default holds its bound everywhere. An algorithm of your own is a class with `act` and `observe`, an environment of
-your own a function that sees past moves.
+Index rules are designed for i.i.d. losses such as rare clicks; without i.i.d. losses they have no bound, and the output
+reports it. The bound of the default holds in all environments. A user-defined algorithm is a class with `act` and
+`observe`; a user-defined environment is a function of the past moves.
 
     python examples/compare.py [folder] [--quick]
 """
@@ -17,26 +18,26 @@ import hannan as hn
 
 
 class Softmax:
-    """An algorithm of your own: e^(-20 mean loss), never tuned, never proved."""
+    """User-defined algorithm: probabilities proportional to e^(-20 mean loss), without tuning or proof."""
 
     def __init__(self, n: int, seed: int) -> None:
         self._n, self._rng = n, random.Random(seed)
         self._sums, self._counts = [0.0] * n, [1e-9] * n
 
     def act(self) -> int:
-        """An arm."""
+        """Draw an arm."""
         means = [total / count for total, count in zip(self._sums, self._counts, strict=True)]
         weights = [2.718281828 ** (-20.0 * mean) for mean in means]
         return self._rng.choices(range(self._n), weights)[0]
 
     def observe(self, move: int, loss: float) -> None:
-        """What it cost."""
+        """Record the loss of a move."""
         self._sums[move] += loss
         self._counts[move] += 1.0
 
 
 def charge_the_last(t: int, past: hn.adversaries.Past) -> list[float]:
-    """An environment of your own: the arm that was played last loses, and the arm beside it."""
+    """User-defined environment: the arm that was played last and the next arm have the loss 1."""
     last = int(past.moves[-1]) if t > 1 else 0
     return [float(arm in (last, (last + 1) % 10)) for arm in range(10)]
 
@@ -47,7 +48,7 @@ LEARNERS = {
     "Exp3": "exp3",
     "UCB1": "ucb1",
     "KL-UCB": "kl-ucb",
-    "softmax of my own": Softmax,
+    "user-defined softmax": Softmax,
 }
 ENVIRONMENTS = {
     "clicks at 2% to 12%": {"means": [0.88, 0.92, 0.93, 0.94, 0.95, 0.95, 0.96, 0.97, 0.97, 0.98]},
@@ -59,7 +60,7 @@ ENVIRONMENTS = {
 
 
 def main(arguments: list[str]) -> hn.Comparison:
-    """Play it, print it, and keep the folder."""
+    """Play all games, print the comparison, and save it in a folder."""
     quick = "--quick" in arguments
     folders = [word for word in arguments if not word.startswith("-")]
     runs, rounds = (8, 400) if quick else (20, 2000)
@@ -67,7 +68,7 @@ def main(arguments: list[str]) -> hn.Comparison:
     print(comparison)
     print(comparison.to_latex())
     if folders:
-        print(f"kept in {comparison.save(Path(folders[0]))}")
+        print(f"saved in {comparison.save(Path(folders[0]))}")
     return comparison
 
 

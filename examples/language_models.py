@@ -1,9 +1,9 @@
 """Choose among language models by cost and quality, where the verdict on an answer comes late.
 
-Simulated: three models of different price and skill; a user's verdict comes after some minutes, or never. The reward
-of an answer is its quality minus what it cost, so a model that is dearer must be that much better. Each kind of task
-has a learner of its own: `key` is the task. Who has said nothing after a while is taken to be indifferent: here the
-simulation says so; in production `store.add(..., wait=600, default=0.2)` does.
+Simulated: three models of different price and skill; a user's verdict comes after some minutes, or never. The reward of
+an answer is its quality minus its cost. Each kind of task has a separate learner: `key` is the task. A missing verdict
+counts as indifference, reward 0.2: the simulation settles such decisions after a while; in production `store.add(...,
+wait=600, default=0.2)` does.
 
     python examples/language_models.py
 """
@@ -28,7 +28,7 @@ TASKS = ("summary", "code", "chat")
 
 
 def simulate(path: Path, requests: int, rng: np.random.Generator) -> dict[str, dict[str, int]]:
-    """Serve so many requests; how often each model answered in the last quarter, by task."""
+    """Serve requests, and return the number of answers per model in the last quarter of the requests, by task."""
     names = list(MODELS)
     chosen = {task: dict.fromkeys(names, 0) for task in TASKS}
     coming: list[tuple[float, int, str, float]] = []  # (when, number, ticket, reward): verdicts on their way

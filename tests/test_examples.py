@@ -86,5 +86,5 @@ def test_compare(tmp_path, capsys):
     assert re.search(r"10 arms.*400 rounds.*8 runs", told)
     assert r"\toprule" in told
     assert found.cell("default (Tsallis-INF)", "drifting").last_bound < 400.0
-    assert found.cell("softmax of my own", "drifting").last_bound is None
+    assert found.cell("user-defined softmax", "drifting").last_bound is None
     assert (tmp_path / "out" / "figure.png").stat().st_size > 10_000

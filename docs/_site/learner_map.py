@@ -19,8 +19,8 @@ N, EXPERTS, ROUNDS = 8, 16, 10_000
 
 SEEN = {
     "experts": "the loss of every choice",
-    "bandit": "only the loss of your own choice",
-    "expert_bandit": "advice of several experts before the move, then the loss of your own action",
+    "bandit": "only the loss of your choice",
+    "expert_bandit": "advice of several experts before the move, then the loss of your action",
     "combinatorial": "the losses of the components of a decision (paths, assignments, subsets of size m)",
     "convex": "a convex loss function on a set of points",
 }

@@ -33,7 +33,7 @@ target, days = y[first:], days[first:]
 
 
 def run(delay: np.ndarray) -> tuple[np.ndarray, hn.Combiner]:
-    """Answer every day; a target comes so many days after its day, or never (-1)."""
+    """Answer every day; each target arrives after its delay in days, or never (-1)."""
     combiner, told = hn.Combiner(columns), np.empty(len(target))
     arrivals = [[] for _ in range(len(target) + 400)]
     for day, late in enumerate(delay):
@@ -55,7 +55,7 @@ def run(delay: np.ndarray) -> tuple[np.ndarray, hn.Combiner]:
 rng = np.random.default_rng(0)
 T = len(target)
 delays = {
-    "at once": np.zeros(T, dtype=int),
+    "no delay": np.zeros(T, dtype=int),
     "a week late": np.full(T, 7),
     "up to 60 days late, any order": rng.integers(0, 61, T),
     "two in three, a week late": np.where(rng.random(T) < 1 / 3, -1, 7),

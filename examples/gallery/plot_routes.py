@@ -29,7 +29,7 @@ edges, costs = [], []
 for k, trip in enumerate(trips):
     for here in airports if k else ["home"]:
         for there in airports:
-            # Where an airport had no flight to the destination on a day, its mean delay of that day stands for it.
+            # If an airport had no flight to the destination on a day, use its mean delay of that day.
             minutes = daily[trip][there].reindex(airline.index).fillna(airline[there]).clip(0, 105) + (
                 15 if k and here != there else 0
             )
@@ -41,7 +41,7 @@ losses = np.column_stack(costs)
 
 paths = hn.ShortestPaths(tuple(edges), (0, "home"), "done")
 careful = hn.FPL.tuned(paths, rounds=len(losses))
-learners = {"scale of the least bound": careful, "a tenth of it": hn.FPL(paths, careful.scale / 10)}
+learners = {"scale of the smallest bound": careful, "a tenth of it": hn.FPL(paths, careful.scale / 10)}
 games = {name: hn.play(learner, losses, runs=20, seed=0, keep="all") for name, learner in learners.items()}
 for name, record in games.items():
     lost, best, proved = record.loss[:, -1].mean(), record.best_loss, record.bound.value

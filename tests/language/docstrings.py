@@ -2,8 +2,9 @@
 
     python tests/language/docstrings.py [hannan.Bandit ...]
 
-Without arguments, the names and modules listed in checked.toml are validated: the docstring of each public name, and
-those of its public methods and properties if it is in the second list. With arguments, these names are validated.
+Without arguments, the names and modules listed in checked.toml are validated, which are all public names: the docstring
+of each name, and those of its public methods and properties if it is in the second list. With arguments, these names
+are validated.
 """
 
 from __future__ import annotations

@@ -611,7 +611,7 @@ def check_at(loss: Loss, x: Array, lipschitz: float | None, loss_bound: float | 
     steepest, value = steepest_at(loss, x), float(loss.value(x))
     if lipschitz is not None and steepest > lipschitz * (1.0 + SLACK):
         raise ValueError(
-            f"gradients of the losses must be at most lipschitz = {lipschitz:g}; got {steepest:g} at a move"
+            f"gradients of the losses must be at most lipschitz = {lipschitz:g}; got {steepest:g} at one of the moves"
         )
     if loss_bound is not None and not -SLACK * loss_bound <= value <= loss_bound * (1.0 + SLACK):
-        raise ValueError(f"the loss of a move must be in [0, loss_bound = {loss_bound:g}]; got {value:g} at a move")
+        raise ValueError(f"the loss of a move must be in [0, loss_bound = {loss_bound:g}]; got {value:g}")

@@ -167,8 +167,8 @@ class Combined(Result):
     def to_frame(self) -> Any:
         """Return the forecast, the expert played if one is drawn, and the weight of each expert, one row per answer.
 
-        Quantiles have one column per level, named as those of the models. A polars or pyarrow table gives a frame of
-        its own library, anything else a pandas (else polars) frame.
+        Quantiles have one column per level, named as those of the models. The frame belongs to the library of the table
+        if that is polars or pyarrow, else to pandas, or to polars without pandas.
 
         Returns
         -------

@@ -314,21 +314,22 @@ def _bars(summary: PanelSummary) -> Figure:
     rows = [("combination", summary.total, "combination"), ("mean of the experts", summary.mean, "simple")]
     rows.append(("median of the experts", summary.median, "simple"))
     order = np.argsort(summary.losses - summary.beside)[:BARS]
-    # Where an expert slept its loss is over fewer rows: beside the combination's in the same rows, over all of them.
+    # The loss of an expert with missing forecasts covers fewer rows. Scale the total loss of the combination by the #
+    # ratio of both losses in these rows.
     share = np.where(summary.beside > 0.0, summary.losses / np.where(summary.beside > 0.0, summary.beside, 1.0), np.nan)
     rows += [(summary.panel.experts[i], summary.total * share[i], "expert") for i in order if np.isfinite(share[i])]
     rows.sort(key=lambda row: row[1])
-    drawn = tuple({"name": n, "loss a row": x / max(1, summary.settled), "kind": k} for n, x, k in rows)
+    drawn = tuple({"name": n, "loss per row": x / max(1, summary.settled), "kind": k} for n, x, k in rows)
     alt = (
-        "Loss a row over all series: "
+        "Loss per row over all series: "
         + ", ".join(f"{n} {figure(x / max(1, summary.settled))}" for n, x, _ in rows[:4])
         + "."
     )
-    layer = Layer("across", drawn, x="loss a row", y="name", series="kind")
+    layer = Layer("across", drawn, x="loss per row", y="name", series="kind")
     names = tuple(n for n, _, _ in rows)
     return Figure(
         Picture(
-            "Loss a row", f"{summary.panel.loss.name} loss a row", "", (layer,), alt, order=names, height=24 * len(rows)
+            "Loss per row", f"{summary.panel.loss.name} loss", "", (layer,), alt, order=names, height=24 * len(rows)
         )
     )
 
@@ -391,7 +392,7 @@ def _fans(summary: PanelSummary) -> list[Figure]:
         last = np.arange(max(panel.table.starts[s], panel.table.starts[s + 1] - FAN), panel.table.starts[s + 1])
         at, timed = _times(panel, last)
         fan = Fan(at, panel.forecast[panel.table.order[last]], panel.table.targets[last])
-        what = f" of {panel.table.name(s)}, the {'best' if s == ends[0] else 'worst'} series beside its average"
+        what = f" of {panel.table.name(s)}, the {'best' if s == ends[0] else 'worst'} series relative to its average"
         figures.append(fan_figure(fan, panel.quantiles.calibration, what, "time" if timed else "row"))
     return figures
 
@@ -405,7 +406,7 @@ def _times(panel: Any, rows: Any) -> tuple[tuple[str, ...], bool]:
 
 
 def weights_long(panel: PanelSums) -> dict[str, Any]:
-    """The weights at the end: the series, model_id, weight; where levels have weights of their own, quantile too."""
+    """Return the columns of the last weights: series, model_id, weight, and quantile if weights differ by level."""
     n, levels = len(panel.experts), panel.loss.depth if panel.by_level is not None else 1
     told: dict[str, Any] = {
         name: np.repeat(np.array([key[k] for key in panel.table.keys], dtype=object), n * levels)

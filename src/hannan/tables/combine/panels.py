@@ -88,8 +88,8 @@ class Panel(PanelSums, Result):
     def to_frame(self) -> Any:
         """Return the series, the times and the forecast of each row, in the order of the table.
 
-        Quantiles have one column per level, named as those of the models. A polars or pyarrow table gives a frame of
-        its own library, anything else a pandas (else polars) frame.
+        Quantiles have one column per level, named as those of the models. The frame belongs to the library of the table
+        if that is polars or pyarrow, else to pandas, or to polars without pandas.
         """
         return frame_of({**self.labels, **self.answers()}, self.library)
 

@@ -272,9 +272,9 @@ class Pricing:
         return isinstance(self.loss, str) and canonical(self.loss) == "absolute" and self.cap is None
 
     def columns(self, names: Sequence[str], named: bool) -> tuple[list[str], tuple[str, ...]]:
-        """Return (columns to combine, columns left out).
+        """Return (columns to combine, columns to omit).
 
-        If point forecasts are combined, columns named as quantiles are left out, unless the user `named` the columns.
+        If point forecasts are combined, columns named as quantiles are omitted, unless the user `named` the columns.
 
         >>> Pricing("squared").columns(["a", "a-lo-90"], False), Pricing("squared").columns(["a", "a-lo-90"], True)
         ((['a'], ('a-lo-90',)), (['a', 'a-lo-90'], ()))

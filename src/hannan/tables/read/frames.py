@@ -31,7 +31,7 @@ def frame_of(
     table: Any, target: Any, experts: Sequence[str] | None = None, time: str | None = None, issued: str | None = None,
     groups: Sequence[str] = (),
 ) -> Frame:  # fmt: skip
-    """Columns of a table by name; `target` is a column, or an array of its own."""
+    """Read the columns of a table; `target` is the name of a column, or a separate array."""
     columns = _columns(table)
     names = list(columns)
     if not names:
