@@ -334,7 +334,7 @@ def test_files_of_many_series(kind, tmp_path):
     combined = read(out / f"combined.{kind}")
     assert list(combined) == ["unique_id", "ds", *(f"forecast-{name}" for name in NAMES)]
     np.testing.assert_allclose(combined.iloc[:, 2:], expected.forecast, rtol=1e-12)
-    assert "the best series beside its average" in (out / "index.html").read_text()
+    assert "the best series relative to its average" in (out / "index.html").read_text()
 
 
 # Live
