@@ -20,7 +20,7 @@ _HOME: dict[str, tuple[str, ...]] = {
         "hockey_stick",
         "clip",
     ),
-    "mathematics.smoothing": ("Smoothing",),
+    "mathematics.smoothing": ("Smoothing", "Stability"),
     "mathematics.laws.law": ("Law",),
     "mathematics.laws.light": ("Exponential", "Gamma", "Gumbel", "Weibull", "Laplace", "Gaussian"),
     "mathematics.laws.heavy": (
@@ -33,7 +33,6 @@ _HOME: dict[str, tuple[str, ...]] = {
         "Tsallis",
         "LogBarrier",
     ),
-    "mathematics.stability": ("Stability",),
     "mathematics.potentials": (
         "Potential",
         "FTPL",

@@ -108,7 +108,7 @@ from hannan.mathematics.regularizers import LogBarrier as LogBarrier
 from hannan.mathematics.regularizers import Regularizer as Regularizer
 from hannan.mathematics.regularizers import Tsallis as Tsallis
 from hannan.mathematics.smoothing import Smoothing as Smoothing
-from hannan.mathematics.stability import Stability as Stability
+from hannan.mathematics.smoothing import Stability as Stability
 from hannan.players.certificate import Certificate as Certificate
 from hannan.players.evidence import Evidence as Evidence
 from hannan.players.fleet import Fleet as Fleet
@@ -131,8 +131,8 @@ from hannan.tables.route import route as route
 
 __all__ = [
     "__version__", "tsallis_log", "max_divergence", "tsallis_divergence", "hockey_stick", "clip", "Smoothing",
-    "Law", "Exponential", "Gamma", "Gumbel", "Weibull", "Laplace", "Gaussian", "Frechet", "Pareto",
-    "Regularizer", "Entropy", "Tsallis", "LogBarrier", "Stability", "Potential", "FTPL", "FTRL", "audit",
+    "Stability", "Law", "Exponential", "Gamma", "Gumbel", "Weibull", "Laplace", "Gaussian", "Frechet",
+    "Pareto", "Regularizer", "Entropy", "Tsallis", "LogBarrier", "Potential", "FTPL", "FTRL", "audit",
     "Finding", "audit_convex", "Bound", "Withheld", "Fixed", "Horizon", "BestLoss", "Anytime",
     "SelfConfident", "Estimator", "ImportanceWeighted", "GeometricResampling", "ConditionalResampling",
     "ReducedVariance", "ImplicitExploration", "register", "Move", "Certificate", "Evidence", "Player", "load",

@@ -27,7 +27,7 @@ from hannan.mathematics.convex.losses import Loss
 from hannan.mathematics.convex.noise import GammaNoise, GaussianNoise, Noise
 from hannan.mathematics.divergences import max_divergence, max_supremum, tsallis_supremum
 from hannan.mathematics.potentials import Potential, potential
-from hannan.mathematics.stability import Stability
+from hannan.mathematics.smoothing import Stability
 from hannan.saving.formatting import figure
 from hannan.saving.result import Result, Shown
 from hannan.validation import Array

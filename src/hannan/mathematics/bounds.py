@@ -1,6 +1,6 @@
 """Regret bounds: each theorem is a function of the rate and the range of a smoothing.
 
-A smoothing at a scale has a rate, h/scale, and a range, G * scale (`mathematics.stability`); c' = h G. The
+A smoothing at a scale has a rate, h/scale, and a range, G * scale (`mathematics.smoothing`); c' = h G. The
 bounds are on the expected regret, losses in [0, 1], in the corrected form; as printed in the paper they are
 in `mathematics.printed`. Each function gives the named terms of a sum; against whom it holds is the learner's to say.
 

@@ -21,8 +21,7 @@ from hannan import validation
 from hannan.mathematics.laws.law import Law
 from hannan.mathematics.quadrature import ACCURACY, GeneralRule
 from hannan.mathematics.regularizers import Regularizer, check_playable
-from hannan.mathematics.smoothing import Smoothing
-from hannan.mathematics.stability import Stability, stability
+from hannan.mathematics.smoothing import Smoothing, Stability, stability
 from hannan.saving import frozen
 from hannan.validation import Array
 

@@ -203,24 +203,3 @@ def _last(holds: Callable[[float], bool], inside: float, outside: float) -> floa
         middle = 0.5 * (inside + outside)
         inside, outside = (middle, outside) if holds(math.sinh(middle)) else (inside, middle)
     return math.sinh(inside)
-
-
-_RATIO = (math.sqrt(5.0) - 1.0) / 2.0
-
-
-def least_between(function: Callable[[float], float], low: float, high: float, steps: int) -> float:
-    """Return the location of the minimum of a unimodal function between `low` and `high`, by golden section.
-
-    Each step keeps 0.618 of the interval. Because a function is flat near its minimum, 40 steps find its value to
-    rounding, but the location only to about 1e-8 of the interval.
-
-    >>> round(least_between(lambda x: (x - 2.0) ** 2, 0.0, 5.0, 40), 6)
-    2.0
-    """
-    for _ in range(steps):
-        left, right = high - _RATIO * (high - low), low + _RATIO * (high - low)
-        if function(left) <= function(right):
-            high = right
-        else:
-            low = left
-    return 0.5 * (low + high)

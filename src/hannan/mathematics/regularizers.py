@@ -7,6 +7,7 @@ regularizer is one class with `value`, `slope` and `curvature`, and is solved by
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, ClassVar, Self
 
@@ -14,7 +15,6 @@ import numpy as np
 
 from hannan import validation
 from hannan.mathematics.laws.law import Law
-from hannan.mathematics.quadrature import least_between
 from hannan.mathematics.smoothing import Level, Smoothing
 from hannan.saving import frozen
 from hannan.validation import Array
@@ -503,6 +503,27 @@ def kappa(alpha: float) -> float:
 
     # The maximum is flat: its value is accurate to rounding although p is accurate to 1e-8 only. Rounded up.
     return objective(least_between(lambda p: -objective(p), 0.0, 1.0, 120)) * (1.0 + 4e-16)
+
+
+_RATIO = (math.sqrt(5.0) - 1.0) / 2.0
+
+
+def least_between(function: Callable[[float], float], low: float, high: float, steps: int) -> float:
+    """Return the location of the minimum of a unimodal function between `low` and `high`, by golden section.
+
+    Each step keeps 0.618 of the interval. Because a function is flat near its minimum, 40 steps find its value to
+    rounding, but the location only to about 1e-8 of the interval.
+
+    >>> round(least_between(lambda x: (x - 2.0) ** 2, 0.0, 5.0, 40), 6)
+    2.0
+    """
+    for _ in range(steps):
+        left, right = high - _RATIO * (high - low), low + _RATIO * (high - low)
+        if function(left) <= function(right):
+            high = right
+        else:
+            low = left
+    return 0.5 * (low + high)
 
 
 #: The play treats probabilities below e^-700 as 0.

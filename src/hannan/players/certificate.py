@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import Any, Literal, Self
 
 from hannan.mathematics.bounds import FIXED_ADVICE, FIXED_LOSSES, FIXED_SETS, Bound
-from hannan.mathematics.stability import divergence_name
+from hannan.mathematics.smoothing import divergence_name
 from hannan.saving import frozen
 from hannan.saving.formatting import ceiling, counted, figure, short
 from hannan.saving.result import Result, Shown, as_text

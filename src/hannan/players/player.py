@@ -10,7 +10,7 @@ import numpy as np
 from hannan import _engine, validation
 from hannan.mathematics.bounds import Bound, Units, rounded_up
 from hannan.mathematics.laws.law import Law
-from hannan.mathematics.stability import stability
+from hannan.mathematics.smoothing import stability
 from hannan.mathematics.streams import NO_WORDS, words
 from hannan.players import identity
 from hannan.players.certificate import (

@@ -24,7 +24,7 @@ from hannan.learners.tuning import Schedule
 from hannan.mathematics import bounds
 from hannan.mathematics.bounds import Bound, Terms, Withheld, first_order, kept_experts
 from hannan.mathematics.convex.noise import GammaNoise, GaussianNoise, Noise, Shape
-from hannan.mathematics.quadrature import least_between
+from hannan.mathematics.regularizers import least_between
 from hannan.saving.formatting import figure
 
 
