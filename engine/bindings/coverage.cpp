@@ -390,8 +390,8 @@ void bind_coverage(nb::module_& m) {
              "Return (proposals level by level or None, unit or 0).")
         .def("settle", &Intervals::settle, "row"_a, "target"_a)
         .def("forget", &Intervals::forget, "row"_a)
-        .def("events", &Intervals::events, "order"_a, "told"_a, "first"_a, "centers"_a, "forecasts"_a, "proposals"_a,
-             "units"_a)
+        .def("events", &Intervals::events, "order"_a, "told"_a, "first"_a, nb::kw_only(), "centers"_a, "forecasts"_a,
+             "proposals"_a, "units"_a)
         .def("fields", &Intervals::fields)
         .def("restore", &Intervals::restore, "fields"_a)
         .def_prop_ro("open_rows", &Intervals::open_rows)
@@ -404,8 +404,8 @@ void bind_coverage(nb::module_& m) {
         .def("issue", &CoverageTracker::issue_one, "row"_a, "base"_a, "unit"_a, "groups"_a)
         .def("settle", &CoverageTracker::settle_one, "row"_a, "target"_a)
         .def("forget", &CoverageTracker::forget, "row"_a)
-        .def("events", &CoverageTracker::events, "order"_a, "told"_a, "first"_a, "base"_a, "units"_a, "groups"_a,
-             "starts"_a, "ends"_a)
+        .def("events", &CoverageTracker::events, "order"_a, "told"_a, "first"_a, nb::kw_only(), "base"_a, "units"_a,
+             "groups"_a, "starts"_a, "ends"_a)
         .def("fields", &CoverageTracker::fields)
         .def("restore", &CoverageTracker::restore, "fields"_a)
         .def_prop_ro("counts", &CoverageTracker::counts,

@@ -179,7 +179,7 @@ void bind_panel(nb::module_& m) {
                 new (made) PanelTable{forecasts, targets, known, starts, prior, outside, outside_weights};
             },
             "forecasts"_a, "targets"_a, "known"_a, "starts"_a, "prior"_a.none() = nb::none(),
-            "outside"_a.none() = nb::none(), "outside_weights"_a.none() = nb::none());
+            nb::kw_only(), "outside"_a.none() = nb::none(), "outside_weights"_a.none() = nb::none());
     nb::class_<PanelResults>(m, "PanelResults", "Arrays that a combined panel is written to.")
         .def(
             "__init__",

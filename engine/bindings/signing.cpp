@@ -371,11 +371,11 @@ void bind_signing(nb::module_& m) {
     nb::class_<Signer>(m, "Signer", "Signer of tickets with one secret.")
         .def(nb::init<nb::bytes>(), "secret"_a)
         .def("ticket", &Signer::ticket, "head"_a, "arm"_a, "sequence"_a, "round"_a, "probability"_a, "key"_a)
-        .def("slate", &Signer::slate, "head"_a, "arms"_a, "inclusion"_a, "probability"_a, "sequence"_a,
+        .def("slate", &Signer::slate, "head"_a, "arms"_a, "inclusion"_a, nb::kw_only(), "probability"_a, "sequence"_a,
              "round"_a, "key"_a)
         .def("tickets", &Signer::tickets, "head"_a, "arms"_a, "first"_a, "rounds"_a, "probabilities"_a,
              "keys"_a)
-        .def("answer", &Signer::answer, "head"_a, "arms"_a, "first"_a, "rounds"_a, "probabilities"_a,
+        .def("answer", &Signer::answer, "head"_a, "arms"_a, "first"_a, nb::kw_only(), "rounds"_a, "probabilities"_a,
              "keys"_a, "labels"_a,
              "Return the JSON of an answer up to its probabilities; `labels` are the arms, as JSON "
              "each.")

@@ -184,7 +184,7 @@ public:
 
 void bind_slates(nb::module_& m) {
     nb::class_<Slates>(m, "Slates", "One run of a learner that chooses m of n items per round.")
-        .def(nb::init<i64, i64, double, double, double, int, double, In<u64>>(), "n"_a, "m"_a, "c"_a, "a"_a, "b"_a,
+        .def(nb::init<i64, i64, double, double, double, int, double, In<u64>>(), "n"_a, "m"_a, nb::kw_only(), "c"_a, "a"_a, "b"_a,
              "estimator"_a, "gamma"_a, "words"_a)
         .def("act", &Slates::act, "available"_a = nb::none(),
              "Return (items, inclusion probabilities, data for settling).")

@@ -200,7 +200,7 @@ def test_cost_is_the_sum_of_the_theorem(floor, rounds, a, b):
     t = np.arange(1, rounds + 1)
     e = np.array([share(floor, int(s)) for s in t])
     exact = 0.5 * 4.0 * (e / (1.0 - e) / (1.5 * np.sqrt(a + b * t))).sum() + 0.75 * e.sum()
-    found = bounds.floor_cost(floor, 4, 4.0, 1.5, a, b, rounds)
+    found = bounds.floor_cost(floor, 4, 4.0, (1.5, a, b, 0.0), rounds)
     assert exact <= found * (1.0 + 1e-12)
     # A constant floor counts the drift with an integral from 0, which is at most sqrt(rounds) + 1.5 terms larger.
     assert found <= 1.01 * exact + 1.0
@@ -276,8 +276,8 @@ def expected_regret(losses, scale, e):
 
 def test_no_oblivious_adversary_of_six_rounds_exceeds_the_bound():
     e, scale, rounds = 0.3, 2.0, 6
-    limit = bounds.root(2.0 * (math.sqrt(2.0) - 1.0), 2.0 * math.sqrt(2.0), scale, 1.0, 0.0, rounds)
-    limit = sum(limit.values()) + bounds.floor_cost(e, 2, 2.0 * math.sqrt(2.0), scale, 1.0, 0.0, rounds)
+    limit = bounds.root(2.0 * (math.sqrt(2.0) - 1.0), 2.0 * math.sqrt(2.0), (scale, 1.0, 0.0, 0.0), rounds)
+    limit = sum(limit.values()) + bounds.floor_cost(e, 2, 2.0 * math.sqrt(2.0), (scale, 1.0, 0.0, 0.0), rounds)
     rows = [np.array(row) for row in ((0.0, 1.0), (1.0, 0.0), (1.0, 1.0))]
     worst = max(expected_regret(np.array(game), scale, e) for game in itertools.product(rows, repeat=rounds))
     assert 0.2 * limit < worst <= limit

@@ -523,7 +523,7 @@ def _told(records: Sequence[Any], names: list[str], drawn: list[bool]) -> list[s
     return lines
 
 
-def _curve(alt: Any, record: Any, name: str, scale: Any, shade: Any, log: bool, level: float) -> list[Any]:
+def _curve(alt: Any, record: Any, name: str, scale: Any, *, shade: Any, log: bool, level: float) -> list[Any]:
     mean = record.mean_regret
     low, high = record.interval(level) if record.runs > 1 else (mean, mean)
     kept = (low > 0.0) & (mean > 0.0) if log else np.ones(len(mean), dtype=bool)

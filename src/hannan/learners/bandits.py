@@ -419,7 +419,7 @@ class Bandit(Learner):
         if not proved or self.estimator.weights == "other":
             raise Withheld(f"{self.estimator!r} has no proved bound with {self.smoothing!r} and {self.tuning!r}")
         source = f"{_THEOREM}: {kind}, {type(self.tuning).__name__}"
-        terms = bounds.root(k.range, self._variance(k), *self.schedule()[:3], played)
+        terms = bounds.root(k.range, self._variance(k), self.schedule(), played)
         return Proof(terms | self.estimator.bias(self.n, played), source, covers=("prior",))
 
     def _floored(self, rounds: int) -> Proof:
@@ -430,9 +430,8 @@ class Bandit(Learner):
                 f"hn.LogBarrier; got {self.smoothing!r} with {self.estimator!r}"
             )
         plain = dataclasses.replace(self, floor=0.0)._derived(rounds, None)
-        c, a, b, _ = self.schedule()
         variance = self._variance(self._constants(self.n, None))
-        cost = bounds.floor_cost(self.floor, self.n, variance, c, a, b, rounds=rounds)
+        cost = bounds.floor_cost(self.floor, self.n, variance, self.schedule(), rounds)
         return plain._replace(terms={**plain.terms, "floor": cost}, source=f"{plain.source}; exploration floor")
 
     def _barrier(self, rounds: int, best: float | None) -> Proof:

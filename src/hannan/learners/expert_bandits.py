@@ -139,7 +139,7 @@ class ExpertBandit(Learner):
             k.rate * min(self.actions, self.experts),
         )
         assert isinstance(schedule, Schedule)
-        return Proof(bounds.root(k.range, variance, *schedule[:3], played, k.bias), source)
+        return Proof(bounds.root(k.range, variance, schedule, played, k.bias), source)
 
     def _as_printed(self, rounds: int | None, best: float | None) -> Bound:
         clipped = self.clip != 0.0

@@ -360,7 +360,7 @@ class Experts(Learner):
             needed(rounds, "the bound depends on the number of rounds")
         if rounds is not None:
             variance = self.smoothing.proved_variance_constant(self.n)
-            proofs.append(Proof(bounds.root(k.range, variance, *schedule[:3], rounds, k.bias), source))
+            proofs.append(Proof(bounds.root(k.range, variance, schedule, rounds, k.bias), source))
         if tuning.order == "given" and math.isfinite(k.rate):
             kept = bounds.kept_experts(k.rate / scale)
             terms = bounds.first_order(scale * k.range, kept, _known(best), k.bias)

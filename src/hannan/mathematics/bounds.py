@@ -492,16 +492,19 @@ def horizon_scale(range_constant: float, variance: float, rounds: float) -> floa
     return math.sqrt(variance * rounds / (2.0 * range_constant)) if range_constant > 0.0 else 1.0
 
 
-def root(
-    range_constant: float, variance: float, c: float, a: float, b: float, rounds: float, bias: float = 0.0
-) -> Terms:
+#: Numbers c, a, b and d of a scale c sqrt(a + b t + d own loss); `hannan.learners.tuning.Schedule` names them.
+Numbers = tuple[float, float, float, float]
+
+
+def root(range_constant: float, variance: float, schedule: Numbers, rounds: float, bias: float = 0.0) -> Terms:
     """Return the terms of R <= G scale_T + v/2 sum_t 1/scale_t + bias for scale_t = c sqrt(a + b t), with an integral.
 
-    >>> root(2.0, 1.0, 3.0, 1.0, 0.0, 100) == zero_order(2.0, 1.0, 3.0, 100)
+    >>> root(2.0, 1.0, (3.0, 1.0, 0.0, 0.0), 100) == zero_order(2.0, 1.0, 3.0, 100)
     True
-    >>> root(2.0, 1.0, 3.0, 0.0, 1.0, 100) == {"range": 3.0 * 2.0 * 10.0, "drift": 1.0 * 10.0 / 3.0}
+    >>> root(2.0, 1.0, (3.0, 0.0, 1.0, 0.0), 100) == {"range": 3.0 * 2.0 * 10.0, "drift": 1.0 * 10.0 / 3.0}
     True
     """
+    c, a, b, _ = schedule
     if b == 0.0:
         return zero_order(range_constant, variance, c * math.sqrt(a), rounds, bias)
     last = math.sqrt(a + b * rounds)
@@ -521,26 +524,27 @@ def floor_share(floor: float | str, rounds: int) -> float:
     return floor if isinstance(floor, float) else min(0.5, rounds**-0.25)
 
 
-def floor_cost(floor: float | str, n: int, variance: float, c: float, a: float, b: float, rounds: int) -> float:
+def floor_cost(floor: float | str, n: int, variance: float, schedule: Numbers, rounds: int) -> float:
     """Return the cost of an exploration floor: v/2 sum_t e_t/((1 - e_t) scale_t) + (1 - 1/n) sum_t e_t.
 
     e_t is the share of uniform play in round t, and scale_t = c sqrt(a + b t). Rounds after `FLOOR_EXACT` are bounded
     in blocks, by the share before a block and by integrals.
 
-    >>> round(floor_cost(0.05, 4, 4.0, 1.0, 0.0, 1.0, 10_000), 1)  # 400 * 0.05/0.95 + 0.75 * 0.05 * 10_000
+    >>> round(floor_cost(0.05, 4, 4.0, (1.0, 0.0, 1.0, 0.0), 10_000), 1)  # 400 * 0.05/0.95 + 0.75 * 0.05 * 10_000
     396.1
-    >>> round(floor_cost("fourth-root", 4, 4.0, 1.0, 0.0, 1.0, 10_000), 1)
+    >>> round(floor_cost("fourth-root", 4, 4.0, (1.0, 0.0, 1.0, 0.0), 10_000), 1)
     1092.6
     """
     others = 1.0 - 1.0 / n
     if isinstance(floor, float):
-        drift = root(0.0, variance, c, a, b, rounds)["drift"]
+        drift = root(0.0, variance, schedule, rounds)["drift"]
         return floor / (1.0 - floor) * drift + others * floor * rounds
 
     def more(t: int) -> float:
         share = floor_share(floor, t)
         return share / (1.0 - share)
 
+    c, a, b, _ = schedule
     last = min(rounds, FLOOR_EXACT)
     shares = math.fsum(floor_share(floor, t) for t in range(1, last + 1))
     steps = [more(t) / (c * math.sqrt(a + b * t)) for t in range(1, last + 1)]

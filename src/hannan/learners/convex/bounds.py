@@ -37,6 +37,7 @@ def gaussian(
     noise: GaussianNoise,
     shape: Shape,
     d: int,
+    *,
     lipschitz: float,
     sigma: float,
     range_cost: float,
@@ -61,6 +62,7 @@ def gaussian_tuning(
     noise: GaussianNoise,
     shape: Shape,
     d: int,
+    *,
     lipschitz: float,
     range_constant: float,
     best_loss: float,
@@ -81,7 +83,7 @@ def gaussian_tuning(
 
 
 def variances(
-    noise: Noise, shape: Shape, d: int, radius: float, ball: bool, lipschitz: float, loss_bound: float | None
+    noise: Noise, shape: Shape, d: int, *, radius: float, ball: bool, lipschitz: float, loss_bound: float | None
 ) -> dict[str, float]:
     """Return the proved variance constants v by name: D_t <= v/(2 scale) at every scale.
 
@@ -260,7 +262,7 @@ def _zero_order(learner: Any, rounds: int | None, shape: Shape, bias: float, noi
         return []
     proofs: list[Proof] = []
     for name, variance in learner.variances(shape).items():
-        terms = bounds.root(learner.range_constant, variance, *schedule[:3], rounds)
+        terms = bounds.root(learner.range_constant, variance, schedule, rounds)
         label = _COROLLARY if shape == "linear" else _THEOREM
         proofs.append((_plus(terms, bias), f"{label}: worst case, {name}, {noise} noise", None))
     return proofs

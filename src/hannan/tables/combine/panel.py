@@ -95,8 +95,10 @@ def each_series(
     out: dict[str, Array] = {name: np.zeros((series, n)) for name in ("weights", "losses", "beside", "awake", "bounds")}
     totals, levels = np.zeros((series, TOTALS)), grid_levels(loss)
     mixed = np.empty(rows if levels is None else (rows, len(levels)))
-    outside = (None, None) if member is None else (member.forecasts, member.weights[0])
-    given = _engine.PanelTable(table.forecasts, table.targets, table.known, table.starts, prior, *outside)
+    outside, shares = (None, None) if member is None else (member.forecasts, member.weights[0])
+    given = _engine.PanelTable(
+        table.forecasts, table.targets, table.known, table.starts, prior, outside=outside, outside_weights=shares
+    )
     results = _engine.PanelResults(mixed=mixed.reshape(-1), totals=totals, **out)
     cores = os.cpu_count() or 1
     cuts = np.unique(np.linspace(0, series, min(series, max(4 * cores, PARTS)) + 1).astype(int)).tolist()

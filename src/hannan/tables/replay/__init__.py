@@ -138,7 +138,7 @@ def _numbers(estimate: Estimate) -> tuple[float, float, float]:
 
 
 def evaluate(
-    log: Log, learners: Sequence[Any], runs: int = 5, seed: int = 0, level: float = 0.95, names: Sequence[str] = (),
+    log: Log, learners: Sequence[Any], runs: int = 5, seed: int = 0, level: float = 0.95, *, names: Sequence[str] = (),
     span: tuple[float, float] = (0.0, 1.0), gains: bool = False,
 ) -> Replay:  # fmt: skip
     """Replay learners (of `for_decisions`) and the log's policies; `names` are what to call the learners."""
@@ -150,7 +150,7 @@ def evaluate(
 
 
 def _evaluated(
-    log: Log, learners: Sequence[Any], runs: int, seed: int, level: float, names: Sequence[str],
+    log: Log, learners: Sequence[Any], runs: int, seed: int, level: float, *, names: Sequence[str],
     span: tuple[float, float], gains: bool,
 ) -> Replay:  # fmt: skip
     known = list(names) if len(names) == len(learners) else apart([repr(one) for one in learners])

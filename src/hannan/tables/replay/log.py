@@ -401,7 +401,7 @@ MIN_PROPENSITY = 1e-100
 class Log:
     """Log on disk: number of the action, loss, propensity and advised actions of each row."""
 
-    def __init__(self, experts: Sequence[str] = (), actions: Sequence[str] = (), source: str = "the log",
+    def __init__(self, experts: Sequence[str] = (), actions: Sequence[str] = (), source: str = "the log", *,
                  contexts: Sequence[str] = (), policies: Sequence[Policy] = (), gains: bool = False,
                  missing: float | str | None = None, smallest: str | None = None) -> None:  # fmt: skip
         #: Experts: the columns of advice, then one expert per column of contexts.
@@ -435,7 +435,7 @@ class Log:
         return len(self._rows)
 
     def add(self, actions: Sequence[str], losses: Array, propensities: Array | None, advice: Sequence[Sequence[str]],
-            first: int, contexts: Sequence[Sequence[str]] = (), probabilities: Sequence[Array] = (),
+            first: int, *, contexts: Sequence[Sequence[str]] = (), probabilities: Sequence[Array] = (),
             smallest: Array | None = None) -> None:  # fmt: skip
         """Add rows to the log; raise BadTable with the row of an invalid one.
 
@@ -547,7 +547,7 @@ class Log:
         self._rows.close()
 
 
-def read_log(chunks: Iterable[Chunk], names: Sequence[str], action: str, loss: str, propensity: str | None,
+def read_log(chunks: Iterable[Chunk], names: Sequence[str], action: str, *, loss: str, propensity: str | None,
              advice: Sequence[str], log: Log, contexts: Sequence[str] = ()) -> Log:  # fmt: skip
     """Read the chunks of a file into a log."""
     at = {name: i for i, name in enumerate(names)}
