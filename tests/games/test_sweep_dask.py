@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 
 import hannan as hn
+from tests.games.test_grids import MINE, exported
+from tests.games.test_grids import PLAN as GRID
 
 distributed = pytest.importorskip("distributed")
 pytest.importorskip("pyarrow")
@@ -82,3 +84,16 @@ def test_on_must_be_an_address_or_a_client(tmp_path: Path) -> None:
         ValueError, match=r"on must be the address of a Dask scheduler, or a distributed\.Client; got 3"
     ):
         hn.sweep(PLAN, tmp_path / "out", on=3, progress=False)
+
+
+def test_a_grid_of_a_class_in_a_file_gives_the_same_bytes(tmp_path: Path, cluster) -> None:
+    tables = []
+    with distributed.Client(cluster[0], timeout=60) as client:
+        client.wait_for_workers(2, timeout=60)
+        for name, where in (("one", {"workers": 1}), ("two", {"workers": 2}), ("dask", {"on": client})):
+            folder = tmp_path / name
+            folder.mkdir()
+            (folder / "plan.toml").write_text(GRID)
+            (folder / "mine.py").write_text(MINE)
+            tables.append(exported(folder, **where))
+    assert tables[0] == tables[1] == tables[2]

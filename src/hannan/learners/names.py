@@ -12,7 +12,7 @@ Words may be written in capitals.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib import import_module
 from typing import Any
 
@@ -175,9 +175,9 @@ def learner(
 ) -> Any:
     """Return the learner with a name, for n arms or experts; `settings` are parameters of its class.
 
-    A log-barrier has no anytime tuning: its default is self-confident or, for an expert-bandit, Horizon with the rounds
-    of `numbers`. If `numbers` has a best loss, experts and log-barriers are tuned to it; if it has a scale, every
-    learner uses it.
+    Smoothing, tuning and estimator may be given as text. A log-barrier has no anytime tuning: its default is
+    self-confident or, for an expert-bandit, Horizon with the rounds of `numbers`. If `numbers` has a best loss, experts
+    and log-barriers are tuned to it; if it has a scale, every learner uses it.
 
     >>> learner("bandit:tsallis", 3)
     Bandit(3, smoothing=Tsallis(alpha=0.5), tuning=Anytime(factor=None))
@@ -189,24 +189,57 @@ def learner(
     from hannan.learners.experts import Experts
 
     parts, numbers = parse(name) if isinstance(name, str) else name, numbers or Numbers()
-    given = dict(settings)
+    given = _settings(name, parts, numbers, settings)
     if parts.kind in OWN:
         return _own(parts, n, numbers, given)
     if parts.smoothing:
         given["smoothing"] = smoothing(parts.smoothing)
     barrier = getattr(given.get("smoothing"), "needs_rounds", False)
-    tuned = parts.tuning or _usual(parts.kind, barrier, given.get("clip") == "tuned", numbers)
-    if tuned:
-        given["tuning"] = tuning(tuned, numbers)
+    if "tuning" not in given:
+        tuned = parts.tuning or _usual(parts.kind, barrier, given.get("clip") == "tuned", numbers)
+        given |= {"tuning": tuning(tuned, numbers)} if tuned else {}
     if parts.kind == "experts":
-        return Experts(n, **given)
+        return _made(Experts, (n,), given)
     if parts.kind == "bandit":
-        return Bandit(n, **given)
+        return _made(Bandit, (n,), given)
     if actions is None:
         raise ValueError(
             "actions (--actions) is required for expert-bandit: the number of actions; n is the number of experts"
         )
-    return ExpertBandit(actions, n, **given)
+    return _made(ExpertBandit, (actions, n), given)
+
+
+def _settings(name: str | Name, parts: Name, numbers: Numbers, settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings with text parsed; raise if the name or the numbers state the same setting."""
+    given = dict(settings)
+    for part, parsed in (("smoothing", smoothing), ("tuning", lambda text: tuning(text, numbers))):
+        if part in given and getattr(parts, part):
+            raise ValueError(f"{part} must be stated once; got {name!r} and {part}={given[part]!r}")
+        if isinstance(given.get(part), str):
+            given[part] = parsed(given[part])
+    if "tuning" in given and numbers.scale is not None:
+        raise ValueError(f"pass either tuning or scale; got {given['tuning']!r} and {numbers.scale!r}")
+    if isinstance(given.get("estimator"), str):
+        word, colon, value = given["estimator"].strip().lower().partition(":")
+        found = _public(word, "estimator")
+        if found is None:
+            raise ValueError(
+                "estimator must be the name of a class such as importance-weighted, reduced-variance or "
+                f"implicit-exploration:0.1; got {given['estimator']!r}"
+            )
+        given["estimator"] = found(*([number(value, given["estimator"])] if colon else []))
+    return given
+
+
+def _made(cls: Any, args: tuple[Any, ...], given: dict[str, Any]) -> Any:
+    """Return an instance of a class of learners; raise if it has no such parameter."""
+    known = [field.name for field in fields(cls) if field.init]
+    for name in given:
+        if name not in known:
+            raise ValueError(
+                f"parameters of hn.{cls.__name__} are {', '.join(known)}; got {name!r}{_meant(name, known)}"
+            )
+    return cls(*args, **given)
 
 
 def _own(parts: Name, n: int, numbers: Numbers, given: dict[str, Any]) -> Any:
@@ -222,7 +255,7 @@ def _own(parts: Name, n: int, numbers: Numbers, given: dict[str, Any]) -> Any:
         given["rounds"] = _whole(_needed(said, numbers.rounds, "--rounds", parts.kind), parts.kind)
     elif parts.smoothing:
         given[parameter] = number(parts.smoothing, text)
-    return getattr(import_module(f"hannan.learners.{module}"), name)(n, **given)
+    return _made(getattr(import_module(f"hannan.learners.{module}"), name), (n,), given)
 
 
 def _usual(kind: str, barrier: bool, clipped: bool, numbers: Numbers) -> str:
@@ -241,8 +274,9 @@ def _usual(kind: str, barrier: bool, clipped: bool, numbers: Numbers) -> str:
 
 
 def _public(word: str, what: str) -> Any:
-    """Return a public smoothing or tuning without a row above (half-logistic is HalfLogistic), or None."""
+    """Return a public smoothing, tuning or estimator by its name in words (half-logistic is HalfLogistic), or None."""
     import hannan
+    from hannan.learners.estimators import Estimator
     from hannan.learners.tuning import Tuning
     from hannan.mathematics.laws.law import Law
     from hannan.mathematics.regularizers import Regularizer
@@ -250,8 +284,8 @@ def _public(word: str, what: str) -> Any:
 
     name = "".join(part.capitalize() for part in word.split("-"))
     found = getattr(hannan, name) if name in hannan.__all__ else None
-    kind, abstract = (Smoothing, (Smoothing, Law, Regularizer)) if what == "smoothing" else (Tuning, (Tuning,))
-    own = isinstance(found, type) and issubclass(found, kind) and found not in abstract
+    kind: Any = {"smoothing": Smoothing, "tuning": Tuning, "estimator": Estimator}[what]
+    own = isinstance(found, type) and issubclass(found, kind) and found not in (kind, Law, Regularizer)
     return found if own else None
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from hannan import validation
 from hannan.games.compare.environments import Environment, environment
-from hannan.games.compare.numbers import Cell, Compared, Entrant, chosen_from, entrant, play_cell
+from hannan.games.compare.numbers import Cell, Compared, Entrant, chosen_from, distinct, entrants, play_cell
 from hannan.games.driver import Progress
 from hannan.games.play import is_factory, label
 from hannan.mathematics.intervals import T_INTERVAL
@@ -184,8 +184,10 @@ def compare(
     learners : dict or list
         Names and learners. A learner is an instance, its text ("bandit:tsallis", "exp3"), a user-defined class with
         `act` and `observe`, or a factory: a function that returns a learner or a player, called with those of n, rounds
-        and seed that it accepts. Items of a list are named by their text, repr or function name. All learners choose
-        one arm, or all choose from the same set, such as slates of one size.
+        and seed that it accepts. A dict is a grid over parameters: ``{"class": Mine, "gamma": [0.5, 1]}`` or
+        ``{"learner": "exp3", "scale": [5, 10]}`` plays one learner per value. Items of a list are named by their
+        text, repr or function name. All learners choose one arm, or all choose from the same set, such as slates of
+        one size.
     environments : dict or list
         Names and environments; see Notes. Or a list of names.
     runs : int, optional
@@ -242,7 +244,7 @@ def compare(
     runs, seed = validation.count(runs, "runs"), validation.count(seed, "seed", least=0)
     rounds = None if rounds is None else validation.count(rounds, "rounds")
     n = None if n is None else validation.count(n, "n")
-    who = [entrant(name, given) for name, given in _named(learners, "learners")]
+    who = distinct([one for name, given in _named(learners, "learners") for one in entrants(name, given)])
     where = [environment(name, given) for name, given in _named(environments, "environments")]
     if baseline is not None and baseline not in [e.name for e in who]:
         hint = validation.meant(baseline, [e.name for e in who])
@@ -367,6 +369,9 @@ def _named(given: Any, what: str) -> list[tuple[str, Any]]:
 def _name(thing: Any, what: str) -> str:
     if isinstance(thing, str):
         return thing
+    if what == "learners" and isinstance(thing, Mapping):
+        made = thing.get("class", thing.get("learner"))
+        return made.rpartition(":")[2] if isinstance(made, str) and "class" in thing else _name(made, what)
     if what == "environments" and not callable(thing):
         raise ValueError(f"a list of environments must contain names only; got {type(thing).__name__}. Pass a dict")
     return label(thing)

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import functools
+import hashlib
+import importlib.util
+import inspect
+import itertools
+import linecache
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +21,7 @@ from hannan import validation
 from hannan.games.compare.environments import Asked, Environment
 from hannan.games.driver import derived
 from hannan.games.feeds import best_means
-from hannan.games.play import built, driven, is_class, is_factory, is_player, stated_n
+from hannan.games.play import built, driven, is_class, is_factory, is_player, label, stated_n
 from hannan.games.record import Record
 from hannan.games.runners import Request
 from hannan.learners.names import Numbers, parse
@@ -26,11 +35,16 @@ from hannan.validation import Array
 @dataclass(frozen=True, eq=False)
 class Entrant:
     """A learner by name: `given` is a learner, a text of `hannan.learners.names`, a class with act and observe, or a
-    factory that returns one of these or a player. `most_runs` is for those that take milliseconds per round."""
+    factory that returns one of these or a player. `most_runs` limits the runs of learners that take milliseconds per
+    round."""
 
     name: str
     given: Any
     most_runs: int | None = None
+    #: Parameters of a learner that is given as text.
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    #: Name of the description, without the parameters of a grid; "" if it is the name of the learner.
+    described: str = ""
 
     def built(self, where: Environment, n: int, rounds: int) -> Any:
         """Return the learner for n arms (or actions) and a number of rounds."""
@@ -44,12 +58,13 @@ class Entrant:
         if isinstance(given, type) or is_factory(given):
             given = built(given, n, rounds)
         if isinstance(given, str):
-            numbers = Numbers(rounds=rounds)
+            settings = dict(self.parameters)
+            numbers = Numbers(rounds=rounds, **{key: settings.pop(key) for key in _NUMBERS if key in settings})
             if parse(given).kind == "expert-bandit":
                 if where.experts is None:
                     raise ValueError(f"{given!r} needs advice; environment {where.name!r} has no advice")
-                return named(given, where.experts, actions=n, numbers=numbers)
-            return named(given, n, numbers=numbers)
+                return named(given, where.experts, actions=n, numbers=numbers, **settings)
+            return named(given, n, numbers=numbers, **settings)
         return given
 
     @property
@@ -83,6 +98,148 @@ def entrant(name: str, given: Any) -> Entrant:
             f"a function of (n, rounds); got {given!r}{hint}"
         )
     return Entrant(name, given)
+
+
+#: Parameters of a learner that is given as text which are numbers of its tuning.
+_NUMBERS = ("scale", "best_loss")
+
+
+def entrants(name: str, given: Any, folder: Path | None = None) -> list[Entrant]:
+    """Return the entrants of a description: one per point of the grid if it is a dict with lists of parameters.
+
+    A dict has `class` (a class, a factory, or text such as "mine.py:Mine" or "package.module:Mine") or `learner` (a
+    learner or its text), and parameters. A parameter with a list of values is an axis of the grid.
+
+    >>> [who.name for who in entrants("Exp3", {"learner": "exp3", "scale": [5, 10]})]
+    ['Exp3(scale=5)', 'Exp3(scale=10)']
+    """
+    if not isinstance(given, Mapping):
+        return [entrant(name, given)]
+    made, parameters = _described(name, given, folder)
+    axes = [key for key, values in parameters.items() if isinstance(values, (list, tuple, range))]
+    for key in axes:
+        if not len(parameters[key]):
+            raise ValueError(f"learner {name!r}: {key} must have at least one value; got {parameters[key]!r}")
+    rest = {key: value for key, value in parameters.items() if key not in axes}
+    found = []
+    for values in itertools.product(*(parameters[key] for key in axes)):
+        point = dict(zip(axes, values, strict=True))
+        shown = ", ".join(f"{key}={label(value)}" for key, value in point.items())
+        one = _at(f"{name}({shown})" if axes else name, made, {**rest, **point})
+        found.append(replace(one, described=name))
+    return found
+
+
+def distinct(who: list[Entrant]) -> list[Entrant]:
+    """Return the entrants; raise if two have the same name."""
+    names = [one.name for one in who]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"names of learners must be unique; got {name!r} twice")
+    return who
+
+
+def _described(name: str, given: Mapping[str, Any], folder: Path | None) -> tuple[Any, dict[str, Any]]:
+    """Return the class, factory, learner or text of a dict, and its parameters."""
+    heads = [key for key in ("class", "learner") if key in given]
+    if len(heads) != 1:
+        raise ValueError(
+            f"learner {name!r}: a dict must have either 'class' or 'learner', and parameters; got {sorted(given)}"
+        )
+    made = given[heads[0]]
+    if heads == ["class"] and isinstance(made, str):
+        made = loaded(made, folder)
+    if heads == ["class"] and not callable(made):
+        raise ValueError(f"learner {name!r}: class must be a class or a function; got {made!r}")
+    if heads == ["learner"] and not isinstance(made, str) and not is_dataclass(made):
+        raise ValueError(
+            f"learner {name!r}: learner must be a learner of the package or its text; got {made!r}. Use class for a "
+            "class or a function"
+        )
+    parameters = {key: value for key, value in given.items() if key != heads[0]}
+    known = _parameters(made)
+    for key in parameters:
+        if known is not None and key not in known:
+            hint = validation.meant(key, known)
+            raise ValueError(f"learner {name!r}: parameters are {', '.join(known) or 'none'}; got {key!r}{hint}")
+    return made, parameters
+
+
+def _parameters(made: Any) -> list[str] | None:
+    """Return the names of the parameters that a grid may set; None if any name may be one."""
+    if isinstance(made, str):
+        return None  # the learner is not built yet
+    if not callable(made):
+        return [part.name for part in fields(made) if part.init]
+    try:
+        taken = inspect.signature(made).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    if any(one.kind is one.VAR_KEYWORD for one in taken):
+        return None
+    return [one.name for one in taken if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)]
+
+
+def _at(name: str, made: Any, point: dict[str, Any]) -> Entrant:
+    """Return the entrant at one point of a grid."""
+    if isinstance(made, str):
+        return replace(entrant(name, made), parameters=point)
+    if callable(made):
+        return entrant(name, functools.partial(made, **point))
+    try:
+        return entrant(name, replace(made, **point))
+    except (ValueError, TypeError) as reason:
+        raise ValueError(f"learner {name!r}: {reason}") from None
+
+
+def loaded(text: str, folder: Path | None = None) -> Any:
+    """Return the class or function of "file.py:name", relative to a folder, or of "package.module:name".
+
+    >>> loaded("functools:partial").__name__
+    'partial'
+    """
+    place, _, name = text.rpartition(":")
+    if not place or not name.isidentifier():
+        raise ValueError(f"class must be 'file.py:Name' or 'package.module:Name'; got {text!r}")
+    if place.endswith(".py"):
+        module = _module((folder or Path.cwd()) / place)
+    else:
+        try:
+            module = importlib.import_module(place)
+        except ImportError as reason:
+            raise ValueError(f"class: cannot import {place!r}; {reason}") from None
+    if not hasattr(module, name):
+        raise ValueError(f"class: {place!r} has no {name!r}")
+    return getattr(module, name)
+
+
+#: Between the stem and the hash of the path, in the name of a module that `loaded` executed.
+_OF_A_FILE = "@"
+
+
+def module_name(thing: Any) -> str:
+    """Return the name of the module of a class or function; it does not depend on the folder of a loaded file."""
+    return str(getattr(thing, "__module__", "")).partition(_OF_A_FILE)[0]
+
+
+def _module(path: Path) -> Any:
+    """Return the module of a file, executed anew. Its name in `sys.modules` is specific to the path."""
+    path = path.resolve()
+    if not path.is_file():
+        raise ValueError(f"class: no such file: {str(path)!r}")
+    name = f"{path.stem}{_OF_A_FILE}{hashlib.sha256(str(path).encode()).hexdigest()[:16]}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ValueError(f"class: cannot read {str(path)!r}")
+    module = importlib.util.module_from_spec(spec)
+    linecache.checkcache(str(path))
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as reason:
+        del sys.modules[name]
+        raise ValueError(f"class: {path.name} raised {type(reason).__name__}: {reason}") from None
+    return module
 
 
 #: Numbers of checkpoints that a cell keeps, evenly spaced and evenly spaced on a logarithmic scale.

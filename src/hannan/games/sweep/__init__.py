@@ -10,7 +10,7 @@ from typing import Any
 
 from hannan import __version__, validation
 from hannan.games.compare import Comparison
-from hannan.games.compare.numbers import Cell
+from hannan.games.compare.numbers import Cell, Entrant
 from hannan.games.play import label
 from hannan.games.sweep.folder import EXPORTED, Bar, Estimate, Folder, plain
 from hannan.games.sweep.plan import Place, Plan, engine_digest, keys_of, plan_of
@@ -162,13 +162,15 @@ def _told(plan: Plan, keys: dict[str, Place]) -> dict[str, Any]:
     return {
         "hannan": __version__, "engine": engine_digest(), "runs": plan.runs, "seed": plan.seed,
         "share_streams": plan.share_streams,
-        "learners": {name: _word(who.given) for name, who in plan.learners.items()},
+        "learners": {name: _word(who) for name, who in plan.learners.items()},
         "cells": {key: [p.learner, p.environment, p.n, p.rounds] for key, p in keys.items()},
     }  # fmt: skip
 
 
-def _word(given: Any) -> str:
-    return given if isinstance(given, str) else label(given)
+def _word(who: Entrant) -> str:
+    text = who.given if isinstance(who.given, str) else label(who.given)
+    parameters = ", ".join(f"{key}={label(value)}" for key, value in who.parameters.items())
+    return f"{text}({parameters})" if parameters else text
 
 
 class Swept:

@@ -22,7 +22,7 @@ import numpy as np
 from hannan import __version__, validation
 from hannan.games.compare import alike, check, common_arms, fits
 from hannan.games.compare.environments import Environment, environment
-from hannan.games.compare.numbers import Entrant, entrant
+from hannan.games.compare.numbers import Entrant, entrants, module_name
 
 _HEAD = re.compile(r"^\s*\[\[?\s*([^\]]+?)\s*\]\]?\s*(#.*)?$")
 _KEY = re.compile(r"""^\s*((?:"[^"]*"|'[^']*'|[A-Za-z0-9_-]+)(?:\s*\.\s*(?:"[^"]*"|'[^']*'|[A-Za-z0-9_-]+))*)\s*=""")
@@ -154,8 +154,10 @@ def _plan(data: dict[str, Any], source: _Source, seed: int | None) -> Plan:
                 raise ValueError(
                     f"keys of a plan must be in {', '.join(KEYS)}; got {key!r}{validation.meant(key, KEYS)}"
                 )
-    who = _things(data, "learners", source, entrant)
-    where = _things(data, "environments", source, lambda name, given: environment(name, _beside(given, source.folder)))
+    who = _things(data, "learners", source, lambda name, given: entrants(name, given, source.folder))
+    where = _things(
+        data, "environments", source, lambda name, given: [environment(name, _beside(given, source.folder))]
+    )
     with source.at("runs"):
         runs = validation.count(data.get("runs", 100), "runs")
     with source.at("seed"):
@@ -190,7 +192,10 @@ def _things(data: dict[str, Any], what: str, source: _Source, make: Any) -> dict
         with source.at(what, str(name)):
             if not isinstance(name, str) or not name.strip():
                 raise ValueError(f"names of {what} must be non-empty strings; got {name!r}")
-            made[name] = make(name, thing)
+            for one in make(name, thing):
+                if one.name in made:
+                    raise ValueError(f"names of {what} must be unique; got {one.name!r} twice")
+                made[one.name] = one
     return made
 
 
@@ -230,7 +235,7 @@ def _places(
                     check(place, n, length, runs)
                 built = []
                 for player in who.values():
-                    with source.at("learners", player.name):
+                    with source.at("learners", player.described or player.name):
                         built.append((player, fits(player, place, n, length)))
                 with source.at("learners"):
                     alike(place, built)
@@ -295,7 +300,7 @@ def content(thing: Any, depth: int = 0) -> Any:
     if isinstance(thing, (list, tuple)):
         return {"list": [content(item, depth + 1) for item in thing]}
     if isinstance(thing, type):
-        return {"class": f"{thing.__module__}.{thing.__qualname__}", "code": _source(thing)}
+        return {"class": f"{module_name(thing)}.{thing.__qualname__}", "code": _source(thing)}
     if inspect.ismodule(thing):
         return {"module": thing.__name__}
     if inspect.isbuiltin(thing) or isinstance(thing, np.ufunc):
@@ -336,7 +341,7 @@ def _object(thing: Any, depth: int) -> Any:
         fields = dict(vars(thing))
     else:
         raise ValueError(f"parts must be numbers, strings, arrays, functions or plain objects; got {cls.__name__}")
-    told = {"class": f"{cls.__module__}.{cls.__qualname__}", "fields": content(fields, depth + 1)}
+    told = {"class": f"{module_name(cls)}.{cls.__qualname__}", "fields": content(fields, depth + 1)}
     return told if cls.__module__.startswith("hannan.") else {**told, "code": _source(cls)}
 
 
