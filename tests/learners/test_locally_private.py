@@ -142,6 +142,17 @@ def test_errors_do_not_repeat_the_value():
     assert player.certificate().rounds == 0
 
 
+def test_losses_by_name_are_rejected_for_rewards():
+    player = hn.LocallyPrivate(hn.Bandit(3, gains=True), 1.0).start()
+    with pytest.raises(ValueError, match=r"reward=.*loss=") as told:
+        player.observe(player.act(), loss=0.4321)
+    assert "4321" not in str(told.value)
+    player.observe(player.act(), reward=0.4321)
+    player.observe(player.act(), 0.4321)
+    other = LEARNER.start()
+    other.observe(other.act(), loss=0.4321)
+
+
 def test_fleet_plays_as_the_player():
     fleet, player, rng = hn.Fleet(LEARNER, seed=3), LEARNER.start(3), np.random.default_rng(0)
     for _ in range(60):

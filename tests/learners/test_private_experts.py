@@ -1,9 +1,15 @@
 """Private experts: numbers of the bounds, exact worst cases, adaptive attacks, privacy and its limits."""
 
+import copy
+import itertools
+import json
 import math
+import os
+import pickle
 
 import numpy as np
 import pytest
+from rejections import rejected
 
 import hannan as hn
 
@@ -211,7 +217,7 @@ def test_losses_that_are_equal_for_all_experts_change_no_weight():
 
 
 def test_noise_of_the_engine_has_the_covariance_of_the_stream():
-    """36 entries of the covariance of 4,000 streams within 5 standard errors: a false alarm in 2e-5 of the runs."""
+    """36 entries of the covariance of 4,000 streams within 6 standard errors: a false alarm in 1e-7 of the runs."""
     games, rounds, at = 4000, 60, np.array([0, 1, 4, 15, 31, 59])
     learner = hn.PrivateExperts(2, 1.0)
     samples = np.empty((games, len(at)))
@@ -228,9 +234,9 @@ def test_noise_of_the_engine_has_the_covariance_of_the_stream():
     exact = 2.0 * np.array([[sum(rows[i - j] * rows[k - j] for j in range(min(i, k) + 1)) for k in at] for i in at])
     empirical = samples.T @ samples / games
     errors = np.sqrt((exact**2 + np.outer(np.diag(exact), np.diag(exact))) / games)
-    assert (np.abs(empirical - exact) <= 5.0 * errors).all()
+    assert (np.abs(empirical - exact) <= 6.0 * errors).all()
     # The control: noise that is drawn afresh in every round has no covariance.
-    assert (np.abs(empirical - np.diag(np.diag(exact))) > 5.0 * errors).any()
+    assert (np.abs(empirical - np.diag(np.diag(exact))) > 6.0 * errors).any()
 
 
 def learner_rows(rounds):
@@ -260,3 +266,102 @@ def test_adaptive_adversary_exceeds_the_oblivious_bound_but_not_the_adaptive_one
     assert regret > learner.bound().value
     hedge = hn.PrivateExperts(2, 8.0)
     assert punish_the_last_move(hedge, 2000, 4) < hedge.bound(2000, against="any").value < 2000
+
+
+# Attacks on the live player.
+
+
+def drawn(player, rounds=3):
+    """Return the probabilities that a player gives to the experts in its next rounds."""
+    found = []
+    for _ in range(rounds):
+        player.observe(player.act(), np.zeros(player.learner.n))
+        found.append(player.distribution().tolist())
+    return found
+
+
+def test_forked_processes_draw_other_noise():
+    player = play(hn.PrivateExperts(3, 1.0).start(), 5)
+    children = []
+    for _ in range(2):
+        reader, writer = os.pipe()
+        child = os.fork()
+        if not child:
+            os.write(writer, json.dumps([drawn(player), player.certificate().private_if]).encode())
+            os._exit(0)
+        os.waitpid(child, 0)
+        children.append(json.loads(os.read(reader, 10_000)))
+        os.close(reader)
+        os.close(writer)
+    noise = [drawn(player), *(found for found, _ in children)]
+    assert all(abs(np.array(a) - np.array(b)).max() > 1e-6 for a, b in itertools.combinations(noise, 2))
+    assert all("this copy only" in said for _, said in children)
+
+
+def test_players_cannot_be_copied_in_memory():
+    player = play(hn.PrivateExperts(3, 1.0).start(), 5)
+    for duplicate in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="PrivatePlayer"):
+            duplicate(player)
+
+
+@pytest.mark.parametrize("sparsity", [None, 1])
+@pytest.mark.parametrize(
+    "losses", [[math.nan, 0.0, 0.0], [2.0, 0.0, 0.0], [0.0, 0.0], [[0.0, 0.0, 0.0]], None, [math.inf, 0.0, 0.0]]
+)
+def test_invalid_losses_leave_the_noise_as_it_is(sparsity, losses):
+    player, control = (hn.PrivateExperts(3, 1.0, rounds=50, sparsity=sparsity).start(seed=1) for _ in range(2))
+    move = player.act()
+    with pytest.raises((ValueError, TypeError)):
+        player.observe(move, losses)
+    player.observe(move, [0.0, 1.0, 0.0])
+    control.observe(control.act(), [0.0, 1.0, 0.0])
+    assert player.distribution().tolist() == control.distribution().tolist()
+
+
+def test_noise_advances_once_per_loss_in_any_order():
+    """A loss counts in the round in which it arrives: late and reordered losses give the noise of prompt ones."""
+    rows = np.random.default_rng(0).random((6, 3))
+    prompt, late = (hn.PrivateExperts(3, 1.0, rounds=9).start(seed=2) for _ in range(2))
+    for row in rows:
+        prompt.observe(prompt.act(), row)
+    moves = [late.act() for _ in rows]
+    for k in (5, 0, 3, 1, 4, 2):
+        late.observe(moves[k], rows[k])
+    assert np.allclose(prompt.distribution(), late.distribution(), rtol=1e-12)
+    assert late.certificate().bound is None
+    # No probabilities are computed from more losses than epsilon covers, whatever was pending.
+    full = hn.PrivateExperts(3, 1.0, rounds=3).start()
+    moves = [full.act() for _ in range(5)]
+    for move, row in zip(moves, rows, strict=False):
+        full.observe(move, row)
+    for more in (full.act, full.distribution):
+        with pytest.raises(ValueError, match=r"3 rounds"):
+            more()
+
+
+def test_no_statement_on_one_run():
+    certificate = play(hn.PrivateExperts(3, 1.0, rounds=99).start(), 20).certificate(0.05)
+    assert certificate.on_this_run is None
+    assert "kept" in certificate.on_this_run_says
+    # The control: experts that draw afresh have one.
+    assert play(hn.Experts(3).start(), 20).certificate(0.05).on_this_run is not None
+
+
+def test_losses_by_name_are_rejected_for_rewards():
+    player = hn.PrivateExperts(3, 1.0, gains=True).start()
+    rejected(lambda: player.observe(player.act(), loss=[0.0, 1.0, 0.0]), "reward=", "loss=")
+    player.observe(player.act(), reward=[0.0, 1.0, 0.0])
+    player.observe(player.act(), [0.0, 1.0, 0.0])
+    other = hn.PrivateExperts(3, 1.0).start()
+    other.observe(other.act(), loss=[0.0, 1.0, 0.0])
+    rejected(lambda: other.observe(other.act(), reward=[0.0, 1.0, 0.0]), "reward")
+
+
+def test_certificate_names_what_is_released_and_the_sensitivity():
+    text = " ".join(str(play(hn.PrivateExperts(3, 1.0, rounds=99).start(), 2).certificate()).split())
+    for part in (
+        "(1, 1e-06) for 99 rounds together", "one loss vector added or removed", "real-valued noise", "without a seed",
+        "released the experts that were drawn", "low-order bits", "mu 0.2368", "sensitivity 0.8165",
+    ):  # fmt: skip
+        assert part in text

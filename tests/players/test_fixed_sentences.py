@@ -91,6 +91,7 @@ CONSTANTS = {
     '(resume="exact"): bound and estimate do not hold against an adversary that runs such a copy',
     certificate.EVERY_TIME: "uniformly over time, even against an adaptive adversary, if each loss is fixed before the "
     "move of its round is drawn",
+    certificate.KEPT_NOISE: "no high-probability bound is proved for noise that is kept",
     certificate.MEAN_PLAY: "no high-probability bound; the mean play has the regret below",
     certificate.THIS_RUN_ONLY: "the regret below is that of this run; no high-probability bound on other runs is "
     "proved",

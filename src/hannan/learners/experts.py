@@ -29,9 +29,9 @@ _LOG_CONCAVE = "not in the paper, docs/proofs/experts.md: log-concave law withou
 #: Theorem and assumptions of the privacy of sampled moves.
 _FRESH = "Theorem Z of docs/proofs/private.md: fresh draws of Hedge are zero-concentrated"
 _SAMPLED = (
-    "covers the sampled moves of one player with all experts available: not distribution(), its loss, its regret, its "
-    "certificate or its files; assumes draws that no one can predict (no seed; the generator of the draws, "
-    "xoshiro256++, is not a cryptographic one)"
+    "covers the experts drawn by one player with all experts available: not their probabilities, its losses, its "
+    "regret, its errors, its certificate or its files; assumes draws that no one can predict (no seed; the generator "
+    "of the draws, xoshiro256++, is not a cryptographic one)"
 )
 _EXPONENTIAL, _SELF_CONFIDENT = Exponential(), SelfConfident()
 

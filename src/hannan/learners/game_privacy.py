@@ -16,12 +16,13 @@ from hannan.saving.result import Shown
 
 #: Pairs of loss sequences that a privacy statement compares.
 Neighbors = Literal["add-remove", "replace"]
-#: Relative rounding of the factorization of prefix sums in doubles is 4e-13; printed epsilons are above it.
+#: Relative increase of noise and of computed epsilons. Rounding of the constants of the engine makes the sensitivity of
+#: the stream at most 4e-12 larger than its closed form (exact arithmetic, tests/mathematics/test_correlated_noise.py).
 ROUNDING = 1e-9
 #: Assumptions of a statement about all moves of a game.
 CONDITION = (
-    "covers the moves of one player: not its loss, its regret, its certificate or its files, and not the moves of "
-    "copies; assumes real-valued noise that no one can reproduce (a player started without a seed)"
+    "covers the moves of one player: not its losses, its regret, its errors, its certificate or its files, and not the "
+    "moves of copies; assumes real-valued noise that no one can reproduce (a player started without a seed)"
 )
 #: The same if each report of a loss is randomized before the learner receives it.
 REPORTS = (

@@ -16,7 +16,14 @@ from numpy.typing import NDArray
 from hannan import validation
 from hannan.learners import game_privacy
 from hannan.learners.convex.privacy import PrivacyCurve
-from hannan.learners.game_privacy import GamePrivacy, Neighbors, checked_neighbors, gaussian_epsilon, gaussian_mu
+from hannan.learners.game_privacy import (
+    ROUNDING,
+    GamePrivacy,
+    Neighbors,
+    checked_neighbors,
+    gaussian_epsilon,
+    gaussian_mu,
+)
 from hannan.learners.learner import Weigher
 from hannan.learners.memory import NoisyPlayer, Remembered
 from hannan.learners.tuning import Schedule
@@ -24,7 +31,7 @@ from hannan.mathematics import bounds
 from hannan.mathematics.bounds import Bound, Terms, Whom, Withheld
 from hannan.mathematics.laws.light import Gaussian
 from hannan.mathematics.mechanisms import CorrelatedNoise
-from hannan.players.certificate import PrivateCertificate
+from hannan.players.certificate import KEPT_NOISE, PrivateCertificate
 from hannan.players.convex import NOT_PRIVATE, OF_THIS_COPY
 from hannan.saving.formatting import ceiling, figure
 from hannan.validation import Array
@@ -33,10 +40,19 @@ if TYPE_CHECKING:
     from hannan.players.tickets import Move
 
 NOISE = CorrelatedNoise()
-#: Theorem of the bounds.
-SOURCE = "docs/proofs/private.md: Hedge on noisy sums"
+#: Theorems of the bounds, by form.
+SOURCES = {
+    "hedge": "Theorem R of docs/proofs/private.md: Hedge on noisy sums, a constant scale",
+    "leader": "Theorem R (C) of docs/proofs/private.md: the leader of noisy sums, padded to one noise level",
+    "anytime": "Theorem R (A') of docs/proofs/private.md: Hedge on noisy sums, a growing scale",
+    "first-order": "Theorem R (D) of docs/proofs/private.md: Hedge on noisy sums, first order",
+}
+ADAPTIVE = "Theorem E of docs/proofs/private.md: Hedge on noisy sums, losses that may depend on the noise"
 #: Outputs that the statement covers.
-RELEASED = "the moves; also distribution(), if it is rounded: its low-order bits show those of the noise"
+RELEASED = (
+    "the experts that were drawn; also their probabilities (move.probability, distribution()), if they are rounded: "
+    "low-order bits show those of the noise"
+)
 #: An epsilon at which the noise changes no printed digit of a bound.
 NO_PRIVACY = 1e6
 #: Growth of the blocks of rounds in which the sum of the noise levels is bounded by its right end.
@@ -164,9 +180,12 @@ class PrivateExperts(Remembered):
     @property
     def sensitivity_of(self) -> str:
         """The pairs of loss vectors over which the sensitivity is the largest distance, in words."""
-        sparse = f"at most {self.sparsity} losses above the lower end"
-        of = "losses in the loss range" if self.sparsity is None else sparse
-        return f"{of}, {'one vector added or removed' if self.neighbors == 'add-remove' else 'one vector replaced'}"
+        values = "rewards" if self.gains else "losses"
+        if self.sparsity == 1:
+            values = values[:-1] if self.gains else "loss"
+        sparse = f"at most {self.sparsity} {values} per round above the lower end"
+        of = f"{'rewards' if self.gains else 'losses'} in the loss range" if self.sparsity is None else sparse
+        return f"of {of}, {'one vector added or removed' if self.neighbors == 'add-remove' else 'one vector replaced'}"
 
     @functools.cached_property
     def mu(self) -> float:
@@ -177,7 +196,7 @@ class PrivateExperts(Remembered):
     def sigma(self) -> float:
         """Standard deviation of the white noise that drives the stream, for losses in [0, 1]."""
         seen = math.inf if self.rounds is None else self.rounds - 1
-        return self.sensitivity * NOISE.column_norm(seen) / self.mu
+        return self.sensitivity * NOISE.column_norm(seen) / self.mu * (1.0 + ROUNDING)
 
     def noise_level(self, rounds: int) -> float:
         """Return the standard deviation of the noise in the last of `rounds` moves, for losses in [0, 1].
@@ -357,11 +376,11 @@ class PrivateExperts(Remembered):
         if self.n == 1 or rounds == 0:
             return bounds.nothing()
         most = rounds * self.width
-        bound = self._stated(self._oblivious(self.form, rounds), SOURCE, "oblivious")
+        bound = self._stated(self._oblivious(self.form, rounds), SOURCES[self.form.kind], "oblivious")
         if bound.value >= most:
             return bounds.trivial(most)
         if against == "any" and self.form.kind in ("hedge", "anytime"):
-            adaptive = self._stated(self._adaptive(rounds), SOURCE, "any")
+            adaptive = self._stated(self._adaptive(rounds), ADAPTIVE, "any")
             bound = adaptive if adaptive.value < most else bound
         return bound.asked(against)
 
@@ -498,18 +517,25 @@ class PrivatePlayer(NoisyPlayer):
                 "rounds=None for a game without end"
             )
 
-    def observe(self, move: Move, loss: Any = None, *, reward: Any = None) -> None:
+    def observe(  # type: ignore[override]
+        self, move: Move, value: Any = None, *, loss: Any = None, reward: Any = None
+    ) -> None:
         """Settle a move with the losses of all experts.
 
         Parameters
         ----------
         move : Move
             Move that `act` returned.
-        loss : array_like
-            One loss per expert.
+        value : array_like
+            One loss per expert, or one reward per expert for a learner of rewards (`gains=True`).
+        loss : array_like, optional
+            The same by name, for a learner of losses.
         reward : array_like, optional
-            The same for a learner of rewards (`gains=True`).
+            The same by name, for a learner of rewards.
         """
+        if loss is not None:
+            self._check_loss_keyword(loss)
+        loss = value if loss is None else loss
         sparsity = self.learner.sparsity
         if sparsity is not None:
             row = np.asarray(validation.losses(loss if reward is None else reward))
@@ -561,6 +587,9 @@ class PrivatePlayer(NoisyPlayer):
             return self.learner.bound(self._settled), ""
         except ValueError as reason:
             return None, str(reason)
+
+    def _on_this_run(self, delta: float, regret: float) -> tuple[float | None, str]:
+        return None, KEPT_NOISE
 
     # Saving
 

@@ -56,6 +56,7 @@ EVERY_TIME = (
 #: The line about this run if no high-probability bound is needed, or none is proved.
 MEAN_PLAY = "no high-probability bound; the mean play has the regret below"
 THIS_RUN_ONLY = "the regret below is that of this run; no high-probability bound on other runs is proved"
+KEPT_NOISE = "no high-probability bound is proved for noise that is kept"
 NOT_RANDOM = "the moves are not random: the regret below is that of every run"
 #: Where every printed line is explained.
 HELP = "docs/certificate.md explains each line under a heading of its name"

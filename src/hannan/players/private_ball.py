@@ -12,7 +12,7 @@ from hannan.mathematics.convex.domains import Ball
 from hannan.mathematics.convex.losses import Loss
 from hannan.mathematics.convex.noise import normals
 from hannan.mathematics.mechanisms import CorrelatedNoise
-from hannan.players.certificate import PrivateCertificate
+from hannan.players.certificate import KEPT_NOISE, PrivateCertificate
 from hannan.players.convex import NOT_PRIVATE, OF_THIS_COPY
 from hannan.players.tickets import Point, PointPlayer
 from hannan.saving import fields
@@ -38,6 +38,8 @@ class Described(Protocol):
     def sigma(self) -> float: ...
     @property
     def sensitivity(self) -> float: ...
+    @property
+    def sensitivity_of(self) -> str: ...
     def noise_level(self, rounds: int) -> float: ...
     def bound(self, rounds: int | None = None) -> Bound: ...
     def privacy(self) -> Any: ...
@@ -155,7 +157,7 @@ class PrivateBallPlayer(PointPlayer):
             "private_by": stated.source,
             "parameters": (
                 *stated.parameters(),
-                ("sensitivity", f"{ceiling(learner.sensitivity)}, of linear losses"),
+                ("sensitivity", f"{ceiling(learner.sensitivity)} of linear losses, {learner.sensitivity_of}"),
                 (
                     "noise",
                     f"standard deviation {noise} per coordinate in the next move, kept and correlated over rounds",
@@ -178,7 +180,7 @@ class PrivateBallPlayer(PointPlayer):
             claimed_rate=None,
             kind="realized",
             delta=delta,
-            on_this_run_says="" if delta is None else "no high-probability bound is proved for noise that is kept",
+            on_this_run_says="" if delta is None else KEPT_NOISE,
             **({"privacy": NOT_PRIVATE["seed"]} if seeded else said),
         )
 

@@ -77,19 +77,26 @@ class Reporting(_Player):
 
     learner: Any
 
-    def observe(self, move: Move, loss: Any = None, *, reward: Any = None) -> None:
+    def observe(  # type: ignore[override]
+        self, move: Move, value: Any = None, *, loss: Any = None, reward: Any = None
+    ) -> None:
         """Settle a move with a randomized report of its loss.
 
         Parameters
         ----------
         move : Move
             Move that `act` returned.
-        loss : float
-            Loss of the move.
-        reward : float
-            The same for a learner of rewards (`gains=True`).
+        value : float
+            Loss of the move, or its reward for a learner of rewards (`gains=True`).
+        loss : float, optional
+            The same by name, for a learner of losses.
+        reward : float, optional
+            The same by name, for a learner of rewards.
         """
         learner = self.learner
+        if loss is not None and learner.gains:
+            raise ValueError("this learner takes rewards (gains=True); pass reward=; got loss=")
+        loss = value if loss is None else loss
         if loss is not None and reward is not None:
             raise ValueError("pass loss= or reward=, not both")
         if reward is not None and not learner.gains:

@@ -13,7 +13,14 @@ from hannan import saving, validation
 from hannan.learners import game_privacy
 from hannan.learners.convex.learner import check_lipschitz
 from hannan.learners.convex.privacy import PrivacyCurve
-from hannan.learners.game_privacy import GamePrivacy, Neighbors, checked_neighbors, gaussian_epsilon, gaussian_mu
+from hannan.learners.game_privacy import (
+    ROUNDING,
+    GamePrivacy,
+    Neighbors,
+    checked_neighbors,
+    gaussian_epsilon,
+    gaussian_mu,
+)
 from hannan.mathematics import bounds
 from hannan.mathematics.bounds import Bound, Terms, Whom, Withheld
 from hannan.mathematics.convex.domains import Ball
@@ -103,6 +110,11 @@ class PrivateBall(saving.Described):
         """Largest distance of two neighboring loss vectors."""
         return self.lipschitz * (2.0 if self.neighbors == "replace" else 1.0)
 
+    @property
+    def sensitivity_of(self) -> str:
+        """The pairs of loss vectors over which the sensitivity is the largest distance, in words."""
+        return f"one vector {'added or removed' if self.neighbors == 'add-remove' else 'replaced'}"
+
     @functools.cached_property
     def mu(self) -> float:
         """Parameter of Gaussian differential privacy of all moves together, for one round of a person."""
@@ -111,7 +123,8 @@ class PrivateBall(saving.Described):
     @functools.cached_property
     def sigma(self) -> float:
         """Standard deviation of the white noise that drives the stream, per coordinate."""
-        return self.sensitivity * NOISE.column_norm(self.rounds - 1) / self.mu
+        # Norms of losses are compared with a relative tolerance of 1e-9.
+        return self.sensitivity * NOISE.column_norm(self.rounds - 1) / self.mu * (1.0 + 4.0 * ROUNDING)
 
     def noise_level(self, rounds: int) -> float:
         """Return the standard deviation of each coordinate of the noise in the last of `rounds` moves.
