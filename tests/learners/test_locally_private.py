@@ -44,9 +44,9 @@ def largest_ratio(epsilon, rounds=5):
 
 
 def test_exact_transcripts_stay_within_epsilon():
-    assert 0.3 < largest_ratio(1.0) <= 1.0
+    assert 0.8 < largest_ratio(1.0) <= 1.0
     assert largest_ratio(0.25) <= 0.25
-    assert largest_ratio(math.inf) > 1.0  # the control: without randomization a loss shows
+    assert largest_ratio(math.inf) > 15.0  # the control: without randomization a loss shows
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
