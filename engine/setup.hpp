@@ -239,7 +239,7 @@ struct Words {
 
 /// Numbers of a run. The current distribution is p_i = w_i / total.
 struct RunNumbers {
-    double round = 0.0;    // moves drawn so far
+    i64 round = 0;         // moves drawn so far
     double own = 0.0;      // cumulative normalized loss: <p, l> for experts, realized for bandits
     double scale = 1.0;    // scale of the current weights
     double inverse = 1.0;  // 1 / scale
@@ -253,10 +253,10 @@ struct RunNumbers {
     double fresh = 0.0;        // multiplicative updates since the weights were computed from L
     double weight = 0.0;       // weight that replaces 1/probability of the last move
     double probability = 0.0;  // probability of the last move
-    double settled = 0.0;      // settled rounds
+    i64 settled = 0;           // settled rounds
     double paid = 0.0;         // normalized loss of the last settled round
-    double taken = -1.0;       // settled rounds that the memory includes; -1 before the first
-    double arm = 0.0;          // arm of the last settled round
+    i64 taken = -1;            // settled rounds that the memory includes; -1 before the first
+    i64 arm = 0;               // arm of the last settled round
     double value = 0.0;        // Phi(L) at scale, if requested
     double start = 0.0;        // Phi_1(0), the first term of the regret identity
     double drift = 0.0;        // sum of D_t of the regret identity

@@ -10,19 +10,22 @@ namespace {
 void counts(const char* name, double x, double low, double high) {
     must(x >= low && x <= high && x == std::floor(x), name, "be an integer in the range of its kind");
 }
+void counts(const char* name, i64 x, i64 low, i64 high) {
+    must(x >= low && x <= high, name, "be an integer in the range of its kind");
+}
 }  // namespace
 
 void check_numbers(const Setup& s, RunNumbers& run) {
     const auto finite = [&](const char* name, double x) { must(std::isfinite(x), name, "be finite"); };
-    counts("round", run.round, 0.0, 0x1p53);
-    counts("settled", run.settled, 0.0, run.round);
-    counts("taken", run.taken, -1.0, run.round);
+    counts("round", run.round, 0, i64(1) << 53);
+    counts("settled", run.settled, 0, run.round);
+    counts("taken", run.taken, -1, run.round);
     counts("fresh", run.fresh, 0.0, refresh);
-    counts("arm", run.arm, 0.0, double(s.n - 1));
+    counts("arm", run.arm, 0, s.n - 1);
     // AdaHedge accepts losses in any units, and starts at scale 0.
     const bool any_units = s.is(Memory::adahedge);
     finite("own", run.own);
-    must(any_units || (run.own >= 0.0 && run.own <= run.round * (1.0 + 1e-9) + 1e-9), "own",
+    must(any_units || (run.own >= 0.0 && run.own <= double(run.round) * (1.0 + 1e-9) + 1e-9), "own",
          "be in [0, rounds]");
     must((any_units ? run.scale >= 0.0 : run.scale > 0.0) && std::isfinite(run.scale), "scale",
          "be finite and > 0");
@@ -56,25 +59,26 @@ void check_seen(const Setup& s, const Run& run) {
 }
 
 void check_delayed(const DelayedMemory& delayed, const Run& run) {
-    const double limit = run.round * run.round;
-    counts("memory", *delayed.moves, 0.0, run.round);
+    const double drawn = double(run.round), limit = drawn * drawn;
+    counts("memory", *delayed.moves, 0.0, drawn);
     counts("memory", *delayed.before, 0.0, limit);
     counts("memory", *delayed.with, *delayed.before, limit);
 }
 
 void check_counts(const Setup& s, const Run& run) {
     const ArmCounts arms(run.memory, s.n);
+    const double settled = double(run.settled);
     double plays = 0.0;
     for (i64 i = 0; i < s.n; ++i) {
         const double count = arms.count[i], sum = arms.sum[i];
-        counts("memory", count, 0.0, run.settled);
+        counts("memory", count, 0.0, settled);
         must(sum >= 0.0 && sum <= count * (1.0 + 1e-9), "memory",
              "have sums of at most one per loss, because losses are in [0, 1]");
         if (s.is(Counter::thompson_beta)) counts("memory", sum, 0.0, count);
         plays += count;
     }
-    if (s.samples()) counts("memory", *arms.coins, 0.0, run.settled);
-    must(s.is(Counter::explore_then_commit) ? plays <= run.settled : plays == run.settled, "memory",
+    if (s.samples()) counts("memory", *arms.coins, 0.0, settled);
+    must(s.is(Counter::explore_then_commit) ? plays <= settled : plays == settled, "memory",
          "have counts that sum to the settled rounds");
 }
 
@@ -83,6 +87,7 @@ void check_counts(const Setup& s, const Run& run) {
 void check_memory(const Setup& s, const Run& run) {
     double* memory = run.memory;
     const i64 n = s.n;
+    const double settled = double(run.settled);
     if (s.weighing == Weighing::counter) return check_counts(s, run);
     if (s.weighing == Weighing::smoothing) return;
     switch (s.memory) {
@@ -91,27 +96,27 @@ void check_memory(const Setup& s, const Run& run) {
         case Memory::ml_poly:
             check_seen(s, run);
             for (const double sum : std::span(SeenAndSums(memory, n).sums, std::size_t(n)))
-                must(sum >= 0.0 && sum <= run.settled * (1.0 + 1e-9), "memory",
+                must(sum >= 0.0 && sum <= settled * (1.0 + 1e-9), "memory",
                      "have sums of at most one per round in absolute value, because regrets are in [-1, 1]");
             return;
         case Memory::fixed_share: check_seen(s, run); return;
         case Memory::dropout:
             check_seen(s, run);
             for (const double sum : std::span(SeenAndSums(memory, n).sums, std::size_t(n)))
-                counts("memory", sum, 0.0, run.settled);
+                counts("memory", sum, 0.0, settled);
             return;
         case Memory::random_walk:  // half a step before every round
             for (i64 i = 0; i < n; ++i)
-                counts("memory", 2.0 * memory[i], -1.0 - run.settled, 1.0 + run.settled);
+                counts("memory", 2.0 * memory[i], -1.0 - settled, 1.0 + settled);
             return;
         case Memory::tsallis_shannon: check_delayed(DelayedMemory(memory), run); return;
         case Memory::private_hedge: {  // L + G, padding and seven states per arm; powers, norm and block
-            const double most = 40.0 * (1.0 + run.settled);
+            const double most = 40.0 * (1.0 + settled);
             for (i64 k = n; k < 9 * n; ++k)
                 must(std::fabs(memory[k]) <= most, "memory", "have sums of normal numbers, each below 40");
             for (i64 k = 9 * n; k < 9 * n + 7; ++k)
                 must(memory[k] >= 0.0 && memory[k] <= 1.0, "memory", "have powers of decay rates in [0, 1]");
-            must(memory[9 * n + 7] >= 0.0 && memory[9 * n + 7] <= run.settled, "memory",
+            must(memory[9 * n + 7] >= 0.0 && memory[9 * n + 7] <= settled, "memory",
                  "have a variance of at most one per round");
             counts("memory", memory[9 * n + 8], 0.0, 0x1p53);
             return;
@@ -129,7 +134,7 @@ void check_memory(const Setup& s, const Run& run) {
             for (i64 i = 0; i < n; ++i) {
                 must(lb.g[i] >= 2.0, "memory", "have scales >= 2");
                 must(lb.m[i] >= 0.0 && lb.m[i] <= 1.0, "memory", "have predictions in [0, 1]");
-                counts("memory", lb.N[i], 0.0, run.settled);
+                counts("memory", lb.N[i], 0.0, settled);
             }
             return;
         }
@@ -145,13 +150,13 @@ void check_identity(const RunNumbers& run, double start, bool told) {
     must(std::fabs(run.start - start) <= 1e-9 * (1.0 + std::fabs(start)), "start",
          "equal the potential at zero losses");
     const double sum = run.value - run.start + run.drift + run.change;
-    must(std::fabs(run.own - sum) <= 1e-6 * (1.0 + run.round + std::fabs(run.start)), "own",
+    must(std::fabs(run.own - sum) <= 1e-6 * (1.0 + double(run.round) + std::fabs(run.start)), "own",
          "satisfy the regret identity");
 }
 
 void must_agree(const Setup& s, const Run& run, Run& twin) {
     const bool takes = s.weighing != Weighing::smoothing && !s.is(Memory::adahedge);
-    must(run.taken == (takes ? run.settled : -1.0), "taken",
+    must(run.taken == (takes ? run.settled : -1), "taken",
          "equal the number of settled rounds for learners with a memory, and -1 for others");
     if (s.is(Memory::tsallis_shannon)) return;  // its weights are recomputed at the next move
     twin.copy(s, run);
@@ -163,15 +168,19 @@ void must_agree(const Setup& s, const Run& run, Run& twin) {
 
 void read_fields(const Setup& s, Run& run, const nb::dict& from, bool sees_all) {
     const nb::dict numbers = nb::cast<nb::dict>(entry(from, "numbers"));
-    each_number(run, [&](const char* name, double& x) {
-        must(nb::try_cast(nb::object(nb::borrow(entry(numbers, name))), x), name, "be a number");
+    each_number(run, [&]<class Number>(const char* name, Number& x) {
+        double found = 0.0;
+        must(nb::try_cast(nb::object(nb::borrow(entry(numbers, name))), found), name, "be a number");
+        if constexpr (std::is_same_v<Number, i64>) x = counted(name, found);
+        else x = found;
     });
     check_numbers(s, run);
     run.stream = read_words(from, "stream", true);
     run.noise = read_words(from, "noise", false);
+    const double drawn = double(run.round);
     const bool bounded = sees_all && !s.is(Memory::adahedge);
-    const double most = bounded ? run.round * (1.0 + 1e-9) + 1e-9 : 1.7e308;
-    read_array(from, "losses", s.n, run.L, bounded ? -1e-9 * (1.0 + run.round) : -1.7e308, most);
+    const double most = bounded ? drawn * (1.0 + 1e-9) + 1e-9 : 1.7e308;
+    read_array(from, "losses", s.n, run.L, bounded ? -1e-9 * (1.0 + drawn) : -1.7e308, most);
     read_array(from, "weights", s.n, run.w, 0.0, 1.7e308);
     check_weights(s, run);
     read_array(from, "memory", s.memory_places(), run.memory, -1.7e308, 1.7e308);

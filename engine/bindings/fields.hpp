@@ -31,7 +31,13 @@ inline i64 whole(const nb::dict& from, const char* name, i64 low, i64 high) {
     return value;
 }
 
-/// Visit every number of a run with its name, for writing and for reading.
+/// Integer that a file stores as a double, of at most 2^53 in absolute value.
+inline i64 counted(const char* name, double x) {
+    must(std::fabs(x) <= 0x1p53 && x == std::floor(x), name, "be an integer in the range of its kind");
+    return i64(x);
+}
+
+/// Visit every number of a run with its name, for writing and for reading. Files store integers as doubles.
 template <class Visit>
 void each_number(RunNumbers& run, Visit visit) {
     visit("round", run.round);
@@ -70,7 +76,7 @@ inline Words read_words(const nb::dict& from, const char* name, bool wanted) {
 
 inline nb::dict fields_of(const Setup& s, Run& run) {
     nb::dict out, numbers;
-    each_number(run, [&](const char* name, double& x) { numbers[name] = x; });
+    each_number(run, [&](const char* name, auto& x) { numbers[name] = double(x); });
     out["numbers"] = numbers;
     out["stream"] = words_list(run.stream);
     out["noise"] = words_list(run.noise);

@@ -116,6 +116,9 @@ nb::object put(Fleet& fleet, nb::dict from, In<i64> keys, bool keyed, In<i64> nu
                          columns[c].name == "level",
                      columns[c].name.c_str(), "be finite");
                 row[columns[c].from + j] = x;
+                if (!columns[c].counted) continue;
+                const i64 value = counted(columns[c].name.c_str(), x);
+                __builtin_memcpy(row + columns[c].from + j, &value, sizeof value);
             }
         __builtin_memcpy(row + plan.stream, stream.data() + 4 * k, 4 * sizeof(u64));
         const Words words = stream_at(plan, row);
@@ -142,7 +145,7 @@ nb::object put(Fleet& fleet, nb::dict from, In<i64> keys, bool keyed, In<i64> nu
                      row[plan.state + 1] == std::floor(row[plan.state + 1]),
                  "arm", "be between 0 and n - 1");
         fleets().unpack(s, plan, row, run);
-        must(run.round == double(counts.drawn), "round", "be the number of moves drawn");
+        must(run.round == i64(counts.drawn), "round", "be the number of moves drawn");
         check_numbers(s, run);
         check_weights(s, run);
         check_memory(s, run);

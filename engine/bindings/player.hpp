@@ -108,7 +108,7 @@ public:
         if (i < 0) failed();
         if (__builtin_expect(evidence.has_value(), 0)) {
             for (i64 k = 0; k < n(); ++k)
-                shares_[std::size_t(k)] = floored(at.setup, at.run.w[k] / at.run.total, at.run.round);
+                shares_[std::size_t(k)] = floored(at.setup, at.run.w[k] / at.run.total, double(at.run.round));
             count_draw(i);
         }
         return issue(nb::steal(PyLong_FromLongLong(i)), i, at.run.probability, at.run.weight).move;
@@ -239,7 +239,7 @@ public:
         Fresh<double> p{std::size_t(n())};
         if (awake.is_none()) {
             for (i64 i = 0; i < n(); ++i)
-                p.data[i] = floored(at.setup, run.w[i] / run.total, run.round + 1.0);
+                p.data[i] = floored(at.setup, run.w[i] / run.total, double(run.round) + 1.0);
         } else {
             const auto mask =
                 nb::cast<nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>>(awake);

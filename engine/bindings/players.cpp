@@ -45,7 +45,7 @@ void resume(Player& player, nb::dict from) {
     read_fields(s, run, from, player.sees_all);
     const i64 drawn = whole(from, "drawn", 0, i64(1) << 53), forgotten = whole(from, "forgotten", 0, drawn);
     const i64 delay = whole(from, "largest_delay", 0, drawn);
-    must(run.round == double(drawn), "round", "be the number of moves drawn");
+    must(run.round == drawn, "round", "be the number of moves drawn");
     check_identity(run, player.at.run.start, player.sees_all && !s.is(Memory::adahedge));
     must_agree(s, run, player.at.twin);
     const Book before = player;  // previous state, in case a ticket is rejected
@@ -266,7 +266,7 @@ void bind_players(nb::module_& m) {
                     drawn_from = nb::cast<In<double>>(ticket);
                     require(i64(drawn_from.size()) == p.n(), "distribution must have one number per expert");
                 }
-                p.at.run.round += 1.0;
+                ++p.at.run.round;
                 const i64 bad = players().observe_row(p.at, losses.data(),
                                                       ticket.is_none() ? nullptr : drawn_from.data());
                 if (bad == -2) p.failed();

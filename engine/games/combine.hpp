@@ -94,7 +94,7 @@ HN_APART i64 whole_rows(CombineJob& job, i64 first, i64 stop) {
     }
     const double done = double(t - first);
     if (t > first) run.probability = job.weights[(t - 1) * n + job.played[t - 1]];
-    run.round += done;
+    run.round += t - first;
     rounds.sums.variance = variance;
     rounds.finish();
     Tally& tally = *job.tally;
@@ -176,7 +176,7 @@ inline bool one_row(CombineJob& job, i64 t, const Players& steps) {
     job.mixed[t] = mixed;
     if (y == y) return learn(job, f, p, nullptr, up, mixed, y, steps);
     // No loss arrives before the next row, so the round is counted when one does.
-    at.run.round -= 1.0;
+    --at.run.round;
     return true;
 }
 
@@ -191,7 +191,7 @@ inline bool late_target(CombineEvents& events, i64 slot, double y, const Players
     const double delay = job.tally->settled - (here ? events.seen[slot] : events.old_seen[old]);
     const i64 up = look_at(job, f, y);
     if (job.trouble != Trouble::none) return false;
-    job.at->run.round += 1.0;
+    ++job.at->run.round;
     if (!learn(job, f, p, delay > 0.0 ? p : nullptr, up, mixed, y, steps)) return false;
     events.largest_delay = max(delay, events.largest_delay);
     return true;

@@ -22,7 +22,7 @@ inline Outcome experts_game(const ExpertsJob& job) {
             if (bad >= 0) return {Outcome::Kind::bad_loss, 0, at.t, bad};
             now = expected_loss(s, run, row);
         }
-        run.round += 1.0;
+        ++run.round;
         if (job.fictitious) {
             // Play in round t the play of round t + 1.
             if (!settle_row(s, run, row, now, false)) return Outcome::failed(0, at.t);

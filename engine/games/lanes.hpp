@@ -32,7 +32,7 @@ struct SoftmaxFour {
         for (int g = 0; g < 4; ++g) {
             own[g] = run[g].own;
             base[g] = run[g].base;
-            last[g] = i64(run[g].arm);
+            last[g] = run[g].arm;
             fresh[g] = run[g].w[last[g]];
             lane_of(w, last[g], g) = 0.0;
         }
@@ -58,10 +58,10 @@ struct SoftmaxFour {
             }
             run.own = own[g];
             run.base = base[g];
-            run.arm = double(last[g]);
+            run.arm = last[g];
             run.stream = stream.lane(g);
             run.total = sum_around(run.w, s.n, last[g]);
-            run.round += double(job.rounds);
+            run.round += job.rounds;
             if (job.coins) job.coins[first + g] = coins.lane(g);
         }
     }
@@ -146,7 +146,7 @@ struct SoftmaxFour {
             if (good[g]) continue;
             Run& run = job.runs[first + g];
             for (i64 j = 0; j < s.n; ++j) run.L[j] = L[j][g];
-            run.arm = double(last[g]);
+            run.arm = last[g];
             entropy_anew(s, run);
             for (i64 j = 0; j < s.n; ++j) w[j][g] = run.w[j];
             base[g] = run.base;
@@ -246,7 +246,7 @@ struct BarrierFour {
             inverse[g] = run[g].inverse;
             own[g] = run[g].own;
         }
-        round = run[0].round;
+        round = double(run[0].round);
         stream = FourStreams::gather(&run[0].stream, &run[1].stream, &run[2].stream, &run[3].stream);
         if (job.coins) {
             const Words* c = job.coins + first;
@@ -264,7 +264,7 @@ struct BarrierFour {
         run.total = total[g];
         run.own = own[g];
         at_scale(run, scale[g]);
-        run.round = round;
+        run.round = i64(round);
     }
     void store(const BanditJob& job, i64 first) const {
         for (int g = 0; g < 4; ++g) {

@@ -84,7 +84,7 @@ inline i64 replay_rows(ReplayJob& job, const Players& steps) {
             sums.loss += loss;
             sums.loss2 += loss * loss;
         } else {
-            at.run.round -= 1.0;
+            --at.run.round;
         }
         const double wl = w * loss;
         sums.wl_beside += beside(wl, sums.wl, sums.rows);

@@ -124,7 +124,7 @@ struct SoftmaxAlone {
         const i64 step = job.losses.per_round;
         i64* counts = job.counts + r * s.n;
         load(s, run, inverse);
-        i64 last = i64(run.arm);
+        i64 last = run.arm;
         double fresh = run.w[last], mass = leave_out(last) + fresh;
         i64 sure = sure_of(run.w, s.n);
         NextArm<V> next;
@@ -162,7 +162,7 @@ struct SoftmaxAlone {
                 mass = rest + fresh;
                 if (__builtin_expect(!in_range(mass, s.n), 0)) {
                     store(s, run);
-                    run.arm = double(i);
+                    run.arm = i;
                     if (fresh != fresh) {
                         run.w[i] = 0.0;
                         mass = rest;
@@ -183,9 +183,9 @@ struct SoftmaxAlone {
         store(s, run);
         run.stream = stream;
         run.own = own;
-        run.arm = double(last);
+        run.arm = last;
         run.total = mass;
-        run.round += double(job.rounds);
+        run.round += job.rounds;
     }
 };
 

@@ -35,7 +35,7 @@ i64 act_expert(AtPlay& at) {
     if (!make_ready(at.setup, run, true)) return -1;
     const i64 i = draw(at.setup, run, uniform(run.stream));
     run.probability = run.w[i] / run.total;
-    run.round += 1.0;
+    ++run.round;
     return i;
 }
 

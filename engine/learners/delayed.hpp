@@ -15,11 +15,12 @@ namespace hn::HN_ISA {
 inline double missing_so_far(Run& run) {
     const auto [moves, before, with] = DelayedMemory(run.memory);
     takes_in(run);
-    if (run.round != *moves) {  // the move whose D was predicted last has been drawn since
-        *moves = run.round;
+    const double drawn = double(run.round);
+    if (drawn != *moves) {  // the move whose D was predicted last has been drawn since
+        *moves = drawn;
         *before = *with;
     }
-    return *with = *before + (run.round - run.settled);
+    return *with = *before + double(run.round - run.settled);
 }
 
 /// y in (0, 1] with s/y - 2 theta log y = c >= s: Newton on log y, concave, from the left.

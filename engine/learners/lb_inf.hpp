@@ -23,10 +23,10 @@ inline bool lb_inf(const Setup& s, Run& run) {
             m[i] = 0.5;
         }
     if (takes_in(run)) {
-        const i64 arm = i64(run.arm);
+        const i64 arm = run.arm;
         const bool told = s.parameter[0] > 0.0;
         const double off = run.paid - m[arm],
-                     grows = told ? s.parameter[0] : log(run.settled + 1.718281828459045);
+                     grows = told ? s.parameter[0] : log(double(run.settled) + 1.718281828459045);
         for (i64 i = 0; i < n; ++i) {
             const double away = i == arm ? 1.0 - 1.0 / run.weight : run.w[i] / run.total;
             g[i] += off * off * away * away / (2.0 * g[i] * grows);

@@ -16,11 +16,11 @@ namespace hn::HN_ISA {
 /// Return true if a settled step is not yet in the memory. Each step is processed once, so evaluating a copy
 /// changes nothing.
 HN_INLINE bool takes_in(Run& run) {
-    const double before = run.taken < 0.0 ? 0.0 : run.taken;
+    const i64 before = run.taken < 0 ? 0 : run.taken;
     run.taken = run.settled;
     return run.settled != before;
 }
 /// True if the memory has never been used.
-HN_INLINE bool is_new(const Run& run) { return run.taken < 0.0; }
+HN_INLINE bool is_new(const Run& run) { return run.taken < 0; }
 
 }  // namespace hn::HN_ISA

@@ -55,11 +55,11 @@ inline bool private_hedge(const Setup& s, Run& run) {
     const double sigma = s.parameter[0], padded = s.parameter[1], cost = s.parameter[2];
     const PrivateMemory memory(run.memory, s.n);
     const bool starts = is_new(run);
-    const double seen = starts ? 0.0 : run.taken;
+    const i64 seen = starts ? 0 : run.taken;
     if (starts) std::fill_n(memory.power, correlated::states, 1.0);
     if (takes_in(run) || starts) {
         SecureWords words(run.noise, u64(*memory.block));
-        for (double step = seen; step < run.settled; step += 1.0) advance_noise(memory, words, s.n);
+        for (i64 step = seen; step < run.settled; ++step) advance_noise(memory, words, s.n);
         if (padded > 0.0) fill_normals(words, memory.padding, s.n);
         *memory.block = double(words.number);
     }

@@ -11,7 +11,7 @@ namespace hn::HN_ISA {
 /// Add the loss just settled.
 HN_INLINE void take_in_arm(const Setup& s, Run& run) {
     if (!takes_in(run)) return;
-    const i64 arm = i64(run.arm);
+    const i64 arm = run.arm;
     const ArmCounts arms(run.memory, s.n);
     arms.count[arm] += 1.0;
     arms.sum[arm] += run.paid;
@@ -49,7 +49,7 @@ inline double least_of(const Setup& s, Run& run, Score score) {
 HN_COUNTER(epsilon_greedy, 2 * n, Noise::none)
 inline bool epsilon_greedy(const Setup& s, Run& run) {
     take_in_arm(s, run);
-    const double n = double(s.n), t = run.settled + 1.0;
+    const double n = double(s.n), t = double(run.settled) + 1.0;
     const double explored = s.parameter[0] >= 0.0 ? s.parameter[0] : min(pow(n * log(t) / t, 1.0 / 3.0), 1.0);
     const double leaders = least_of(s, run, [](double mean, double) { return mean; });
     double total = 0.0;
@@ -95,7 +95,7 @@ inline bool explore_then_commit(const Setup& s, Run& run) {
 HN_COUNTER(ucb1, 2 * n, Noise::none)
 inline bool ucb1(const Setup& s, Run& run) {
     take_in_arm(s, run);
-    const double twice = 2.0 * log(max(run.settled, 1.0));
+    const double twice = 2.0 * log(max(double(run.settled), 1.0));
     least_of(s, run, [=](double mean, double count) { return mean - sqrt(twice / count); });
     return true;
 }
@@ -132,7 +132,7 @@ inline double least_mean(double m, double room) {
 HN_COUNTER(kl_ucb, 2 * n, Noise::none)
 inline bool kl_ucb(const Setup& s, Run& run) {
     take_in_arm(s, run);
-    const double once = log(max(run.settled, 1.0)), twice = once > 1.0 ? log(once) : 0.0;
+    const double once = log(max(double(run.settled), 1.0)), twice = once > 1.0 ? log(once) : 0.0;
     const double room = once + s.parameter[0] * twice;
     least_of(s, run, [=](double mean, double count) { return least_mean(mean, room / count); });
     return true;

@@ -190,7 +190,7 @@ HN_COUNTER(thompson_gaussian, 2 * n + 1, Noise::none)
 /// Add a loss just settled; probabilities are computed only when a live player needs them.
 inline bool thompson(const Setup& s, Run& run, bool valued) {
     if (takes_in(run)) {
-        const i64 arm = i64(run.arm);
+        const i64 arm = run.arm;
         const ArmCounts arms(run.memory, s.n);
         double loss = run.paid;
         if (s.counter == Counter::thompson_beta && loss > 0.0 && loss < 1.0) {

@@ -44,11 +44,11 @@ HN_INLINE void unpack_run(const Setup& s, const RowPlan& plan, const double* row
     run.stream = stream_at(plan, row);
     // The learner's loss and the scale change together, so the scale is that of the drawn rounds, or one
     // round behind.
-    run.round = double(counts.drawn - counts.behind);
+    run.round = counts.drawn - counts.behind;
     if (!s.schedule.constant()) at_scale(run, next_scale(s, run));
-    run.round = double(counts.drawn);
+    run.round = counts.drawn;
     if (!by_series(s.path)) {
-        if (s.path == Path::entropy_one) run.arm = state[1];
+        if (s.path == Path::entropy_one) run.arm = i64(state[1]);
         entropy_fill(s, run);
         return;
     }
@@ -96,7 +96,7 @@ HN_INLINE void pack_run(const Setup& s, const RowPlan& plan, const Run& run, Row
         state[2] = counts.stayed ? run.total : run.moved;
         state[3] = run.slope_sum;
     } else if (s.path == Path::entropy_one) {
-        state[1] = run.arm;
+        state[1] = double(run.arm);
     }
 }
 

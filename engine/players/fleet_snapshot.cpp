@@ -26,8 +26,10 @@ std::vector<Column> columns_of(const Fleet& fleet) {
         add("weights", plan.weights, plan.n);
         if (fleet.setup.memory_places()) add("memory", plan.memory, fleet.setup.memory_places());
         RunNumbers numbers;
-        each_number(numbers, [&](const char* name, double& x) {
-            add(name, plan.numbers + (&x - reinterpret_cast<double*>(&numbers)), 1);
+        each_number(numbers, [&]<class Number>(const char* name, Number& x) {
+            const auto offset = reinterpret_cast<const char*>(&x) - reinterpret_cast<const char*>(&numbers);
+            add(name, plan.numbers + i64(offset) / i64(sizeof(double)), 1);
+            found.back().counted = std::is_same_v<Number, i64>;
         });
     }
     if (plan.diagnosed) found.push_back({"diagnosed", false, true, 0, 0});  // a flag without numbers
@@ -138,7 +140,13 @@ void Snapshot::fill(const Column& column, u8* out) const {
     const auto decisions = [&](auto pick) {
         for (std::size_t k = 0; k < m; ++k) put(k, pick(decisions_[k]));
     };
-    if (column.from >= 0) {
+    if (column.counted) {
+        for (std::size_t k = 0; k < m; ++k) {
+            i64 value;
+            __builtin_memcpy(&value, numbers_at_ + k * stride + column.from, sizeof value);
+            put(k, double(value));
+        }
+    } else if (column.from >= 0) {
         for (std::size_t k = 0; k < m; ++k)
             __builtin_memcpy(out + k * width * 8, numbers_at_ + k * stride + column.from, width * 8);
     } else if (column.name == "number" || column.name == "key" || column.name == "learner" ||

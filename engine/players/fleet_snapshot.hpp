@@ -11,11 +11,13 @@
 
 namespace hn {
 
-/// Column of a file, of learners or of open decisions (`open`). `from` is its offset in a row, or -1.
+/// Column of a file, of learners or of open decisions (`open`). `from` is its offset in a row, or -1. A `counted` number is
+/// an integer in a row, and a double in a file.
 struct Column {
     std::string name;
     bool open, whole;
     i64 width, from;
+    bool counted = false;
     std::size_t bytes(std::size_t rows) const { return rows * std::size_t(width) * sizeof(double); }
 };
 /// Columns of the learners (number, key, doubles of a row, stream, counts), then of the open decisions.

@@ -114,7 +114,7 @@ HN_INLINE i64 draw_action(const Setup& s, Run& run, const Advised<E>& heard, i64
     mass = min(mass, whole);
     run.probability = mass / whole;
     run.weight = weight_of(s, run, j, mass, whole);
-    run.round += 1.0;
+    ++run.round;
     return j;
 }
 

@@ -7,7 +7,7 @@ namespace hn::HN_ISA {
 
 /// Draw an arm from the mixture with uniform play, with one uniform number.
 HN_COLD i64 draw_floored(const Setup& s, const Run& run, double u) {
-    const double share = floor_share(s, run.round);
+    const double share = floor_share(s, double(run.round));
     if (u >= share) return draw(s, run, (u - share) / (1.0 - share));
     const i64 i = i64(u / share * double(s.n));
     return i < s.n ? i : s.n - 1;
@@ -15,12 +15,12 @@ HN_COLD i64 draw_floored(const Setup& s, const Run& run, double u) {
 
 /// Probability of an arm in the round that was drawn last.
 HN_INLINE double chance_of(const Setup& s, const Run& run, i64 i) {
-    return floored(s, run.w[i] / run.total, run.round);
+    return floored(s, run.w[i] / run.total, double(run.round));
 }
 
 /// Draw an arm, and set run.weight, which replaces 1/p.
 HN_INLINE i64 draw_arm(const Setup& s, Run& run) {
-    run.round += 1.0;
+    ++run.round;
     if (s.path == Path::called && s.samples()) {
         run.weight = 1.0;  // the losses of the other arms are not estimated
         return draw_sampled(s, run);
@@ -46,8 +46,8 @@ HN_INLINE double charged(const Setup& s, Run& run, i64 i, double weight, double 
 HN_INLINE bool settle_arm(const Setup& s, Run& run, i64 i, double weight, double loss, bool valued) {
     run.own += loss;
     if (s.path == Path::called) {
-        run.settled += 1.0;
-        run.arm = double(i);
+        ++run.settled;
+        run.arm = i;
         run.paid = loss;
         run.weight = weight;
     }

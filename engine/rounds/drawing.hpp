@@ -184,7 +184,7 @@ HN_INLINE i64 descend(const double* w, i64 n, const double* tree, double u) {
 HN_INLINE i64 draw(const Setup& s, const Run& run, double u) {
     u *= run.total;
     if (s.tree()) return descend(run.w, s.n, run.tree, u);
-    if (s.path == Path::entropy_one) return pick_around(run.w, s.n, i64(run.arm), u);
+    if (s.path == Path::entropy_one) return pick_around(run.w, s.n, run.arm, u);
     return pick(run.w, s.n, u);
 }
 

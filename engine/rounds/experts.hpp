@@ -141,7 +141,7 @@ HN_INLINE bool settle_row(const Setup& s, Run& run, const double* row, double ow
     }
     add_row(s, run, row);
     if (s.path == Path::called) {
-        run.settled += 1.0;
+        ++run.settled;
         run.paid = own;
     }
     return weigh_apart(s, run, next_scale(s, run), valued);

@@ -53,7 +53,7 @@ inline i64 draw_among(const Setup& s, Run& run, const double* p) {
             if (sum > u) break;
         }
     run.probability = p[last];
-    run.round += 1.0;
+    ++run.round;
     return last;
 }
 

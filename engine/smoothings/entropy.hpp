@@ -13,7 +13,7 @@ HN_INLINE bool in_range(double total, i64 n) { return 1e-6 < total && total < 1e
 /// The total, and the partial sums if they are stored.
 HN_INLINE void sum_up(const Setup& s, Run& run) {
     if (s.tree()) run.total = grow(run.w, s.n, run.tree);
-    else if (s.path == Path::entropy_one) run.total = sum_around(run.w, s.n, i64(run.arm));
+    else if (s.path == Path::entropy_one) run.total = sum_around(run.w, s.n, run.arm);
     else run.total = sum_of(run.w, s.n);
 }
 
@@ -57,7 +57,7 @@ HN_INLINE void entropy_one(const Setup& s, Run& run, i64 i) {
     double x = (run.base - run.L[i]) * run.inverse;
     if (s.log_prior) x += s.log_prior[i] - run.top;
     run.w[i] = exp_soon(x);
-    run.arm = double(i);
+    run.arm = i;
     run.total = s.tree() ? regrow(run.w, s.n, run.tree, i) : sum_around(run.w, s.n, i);
     if (__builtin_expect(!in_range(run.total, s.n), 0)) entropy_anew(s, run);
 }
