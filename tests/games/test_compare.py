@@ -258,7 +258,7 @@ def test_the_folder_and_the_texts(tmp_path) -> None:
     latex = result.to_latex(label="tab:x")
     assert r"a\_b" in latex
     assert r"50\% \& more" in latex
-    assert latex.count(r"\mathbf") == 1
+    assert latex.count(r"\mathbf") == 1 + len(result.lead("50% & more").level_with)
     assert "<script>" not in result._repr_html_()
     assert "&lt;script&gt;</td>" in result._repr_html_()
     text = str(result)

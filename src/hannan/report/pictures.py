@@ -113,6 +113,20 @@ Mark = Literal["line", "points", "bound", "band", "bars", "across", "stack", "he
 PALETTE = ("#2f7ed8", "#e0702f", "#2fa37c", "#b35cc4", "#c39a1b", "#d9536f", "#4fb0c6", "#8d939c")
 
 
+#: Dash patterns of lines; 3 patterns and 8 colors give 24 styles, and neighbors differ in both.
+DASHES = ((1, 0), (6, 2), (2, 2))
+STYLES = len(PALETTE) * len(DASHES)
+
+
+def style(k: int) -> tuple[str, tuple[int, ...]]:
+    """Return color and dash pattern of series k, for lines that differ in print too.
+
+    >>> style(0), style(1), len({style(k) for k in range(STYLES)})
+    (('#2f7ed8', (1, 0)), ('#e0702f', (6, 2)), 24)
+    """
+    return PALETTE[k % len(PALETTE)], DASHES[k % len(DASHES)]
+
+
 @dataclass(frozen=True)
 class Layer:
     """Marks of one kind over rows of data.
@@ -176,6 +190,10 @@ class Picture:
         Order of names on an axis.
     legend : str, optional
         Title of the legend of a heat map.
+    dashed : bool, default False
+        Give series of lines dash patterns in addition to colors.
+    known : tuple of str, optional
+        Names of all series, in the order of their colors, if several pictures share them.
 
     Examples
     --------
@@ -198,6 +216,8 @@ class Picture:
     x_kind: Literal["quantitative", "nominal", "ordinal", "temporal"] = "quantitative"
     order: tuple[str, ...] = ()
     legend: str = ""
+    dashed: bool = False
+    known: tuple[str, ...] = ()
 
     def spec(self) -> dict[str, Any]:
         """Return the Vega-Lite specification."""
@@ -205,7 +225,7 @@ class Picture:
 
     def chart(self, width: int | str = "container") -> Any:
         """Return the Altair chart, with its title if `width` is a number of pixels."""
-        alt, names = altair(), _series(self)
+        alt, names = altair(), list(self.known) or _series(self)
         scale = alt.Scale(domain=names, range=[PALETTE[i % len(PALETTE)] for i in range(len(names))]) if names else None
         charts = [_layer(alt, self, layer, scale) for layer in self.layers]
         titled = {} if width == "container" else {"title": self.title}
@@ -236,13 +256,26 @@ def _layer(alt: Any, picture: Picture, layer: Layer, scale: Any) -> Any:
     colour = alt.value(PALETTE[0])
     if layer.series is not None and layer.mark not in ("bound", "rule", "heat"):
         # How many columns the legend has is the page's to say: it knows its width.
-        legend = alt.Legend(title=picture.legend or None, orient="top", direction="horizontal", symbolLimit=0)
+        symbols = {"symbolType": "stroke", "symbolStrokeWidth": 2, "symbolSize": 300} if picture.dashed else {}
+        legend = alt.Legend(
+            title=picture.legend or None,
+            orient="top",
+            direction="horizontal",
+            symbolLimit=0,
+            symbolOpacity=1.0,
+            **symbols,
+        )
         colour = alt.Color(f"{layer.series}:N", scale=scale, legend=legend)
     if layer.mark == "line":
         # Many points would hide the line; few points show where it was measured.
         dots = len(layer.rows) <= 60
+        dashes = {}
+        if picture.dashed and layer.series is not None:
+            names = list(picture.known) or _series(picture)
+            patterns = alt.Scale(domain=names, range=[list(style(k)[1]) for k in range(len(names))])
+            dashes = {"strokeDash": alt.StrokeDash(f"{layer.series}:N", scale=patterns, legend=legend)}
         return base.mark_line(point={"size": 28, "filled": True} if dots else False, strokeWidth=2).encode(
-            x=x, y=y, color=colour, tooltip=tips
+            x=x, y=y, color=colour, tooltip=tips, **dashes
         )
     if layer.mark == "points":
         return base.mark_point(filled=True, size=46, opacity=0.85).encode(x=x, y=y, color=colour, tooltip=tips)

@@ -10,7 +10,7 @@ from typing import Any
 
 from hannan import validation
 from hannan.games.compare.environments import Environment, environment
-from hannan.games.compare.numbers import Cell, Compared, Entrant, chosen_from, distinct, entrants, play_cell
+from hannan.games.compare.numbers import Cell, Compared, Entrant, Shows, chosen_from, distinct, entrants, play_cell
 from hannan.games.driver import Progress
 from hannan.games.play import is_factory, label
 from hannan.mathematics.intervals import T_INTERVAL
@@ -86,11 +86,14 @@ class Comparison(Compared, Result):
         """
         return frame_of(_transposed(self.difference_rows(baseline, level, together)))
 
-    def plot(self, *, log: bool = False, level: float = 0.95, columns: int = 2) -> Any:
-        """Return an Altair chart with one panel per environment: mean regrets with their intervals.
+    def plot(self, *, show: Shows = "mean", log: bool = False, level: float = 0.95, columns: int = 2) -> Any:
+        """Return an Altair chart with one panel per environment: regrets over the rounds.
 
         Parameters
         ----------
+        show : {"mean", "quantiles", "largest"}, optional
+            Mean with its t interval, median with a band from the 5% to the 95% quantile over the runs, or the largest
+            regret of any run.
         log : bool, optional
             Use logarithmic axes, and draw the bounds as dashed lines. Default: bounds are printed under the titles.
         level : float, optional
@@ -105,10 +108,35 @@ class Comparison(Compared, Result):
         """
         from hannan.games.compare.page import chart
 
-        return chart(self, log=log, level=level, columns=columns)
+        return chart(self, show=show, log=log, level=level, columns=columns)
 
-    def to_latex(self, level: float = 0.95, caption: str = "", label: str = "") -> str:
-        r"""Return a LaTeX table (booktabs) of mean regrets with half the width of their intervals.
+    def figure(self, *, show: Shows = "mean", log: bool = False, level: float = 0.95, columns: int = 2) -> Any:
+        """Return a matplotlib figure with one panel per environment, to restyle before printing.
+
+        Colors and dashes are those of `plot` and of the page.
+
+        Parameters
+        ----------
+        show : {"mean", "quantiles", "largest"}, optional
+            As in `plot`.
+        log : bool, optional
+            Use logarithmic axes.
+        level : float, optional
+            Confidence level of the intervals.
+        columns : int, optional
+            Panels per row.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure; `figure.axes` has one axes object per environment.
+        """
+        from hannan.games.compare.page import figure_for_print
+
+        return figure_for_print(self, show=show, log=log, level=level, columns=columns)
+
+    def to_latex(self, level: float = 0.95, caption: str = "", label: str = "", *, show: Shows = "mean") -> str:
+        r"""Return a LaTeX table (booktabs) of regrets, learners by environments.
 
         Parameters
         ----------
@@ -118,18 +146,22 @@ class Comparison(Compared, Result):
             Caption. Default: a description of the numbers.
         label : str, optional
             LaTeX label.
+        show : {"mean", "quantiles", "largest"}, optional
+            Mean with half the width of its t interval, median with the 95% quantile over the runs, or the largest
+            regret of any run.
 
         Returns
         -------
         str
-            The table, learners by environments; the smallest mean per environment is bold.
+            The table. Bold are the smallest value per environment and, for means, all values that are not
+            significantly larger.
         """
-        from hannan.games.compare.numbers import table
+        from hannan.games.compare.numbers import shows, table
 
-        return table(self, level, caption, label)
+        return table(self, level, caption, label, shows(show))
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
-        """Write comparison.parquet, summary.json, table.tex, the figure and index.html into a folder, atomically.
+        """Write comparison.parquet, summary.json, table.tex, figure.{svg,pdf,png} and index.html, atomically.
 
         Parameters
         ----------
@@ -150,7 +182,7 @@ class Comparison(Compared, Result):
         rows = sorted(self.rows(), key=lambda row: (place[row["environment"]], row["regret"]))
         heads = ("environment", "learner", "regret", T_INTERVAL, "largest run", "bound", "against")
         title = f"{self.title}: {len(self.learners)} learners, {len(self.environments)} environments, seed {self.seed}"
-        return Shown(title, (), heads, [_told(row) for row in rows])
+        return Shown(title, (("smallest", self.headline()),), heads, [_told(row) for row in rows])
 
     def __str__(self) -> str:
         from hannan.games.compare.numbers import text

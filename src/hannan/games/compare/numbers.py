@@ -8,11 +8,12 @@ import importlib.util
 import inspect
 import itertools
 import linecache
+import math
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,7 @@ from hannan.games.record import Record
 from hannan.games.runners import Request
 from hannan.learners.names import Numbers, parse
 from hannan.learners.names import learner as named
-from hannan.mathematics.intervals import T_INTERVAL, t_interval
+from hannan.mathematics.intervals import T_INTERVAL, t_interval, t_quantile
 from hannan.saving.formatting import ceiling, counted, figure
 from hannan.saving.result import plain
 from hannan.validation import Array
@@ -124,7 +125,7 @@ def entrants(name: str, given: Any, folder: Path | None = None) -> list[Entrant]
     found = []
     for values in itertools.product(*(parameters[key] for key in axes)):
         point = dict(zip(axes, values, strict=True))
-        shown = ", ".join(f"{key}={label(value)}" for key, value in point.items())
+        shown = ", ".join(f"{key}={value if isinstance(value, str) else label(value)}" for key, value in point.items())
         one = _at(f"{name}({shown})" if axes else name, made, {**rest, **point})
         found.append(replace(one, described=name))
     return found
@@ -303,6 +304,87 @@ def bands(values: Array, level: float = 0.95) -> tuple[Array, Array]:
     return t_interval(values, level)
 
 
+#: What a figure or a table shows of the runs.
+Shows = Literal["mean", "quantiles", "largest"]
+
+
+def shows(value: Any) -> Shows:
+    """Return the validated name of what is shown."""
+    if value not in ("mean", "quantiles", "largest"):
+        raise ValueError(f"show must be 'mean', 'quantiles' or 'largest'; got {value!r}")
+    return value  # type: ignore[no-any-return]
+
+
+def curve(cell: Cell, show: Shows, level: float = 0.95) -> tuple[Array, Array, Array]:
+    """Return the drawn value at each checkpoint, and the lower and upper ends of its band.
+
+    The band of "mean" is a t interval; that of "quantiles" reaches from the 5% to the 95% quantile over the runs,
+    around the median; "largest" has no band.
+    """
+    if show == "mean":
+        return cell.regret.mean(axis=0), *bands(cell.regret, level)
+    if show == "quantiles":
+        low, middle, high = np.quantile(cell.regret, [0.05, 0.5, 0.95], axis=0)
+        return middle, low, high
+    largest = cell.regret.max(axis=0)
+    return largest, largest, largest
+
+
+@dataclass(frozen=True)
+class Lead:
+    """Learner with the smallest mean regret in an environment, and how far it is ahead of the others.
+
+    `gaps` has (mean difference, low, high) per other learner. The intervals hold simultaneously for all pairs of
+    learners of the environment (Bonferroni), because the best learner is chosen by its results.
+    """
+
+    environment: str
+    best: str
+    regret: float
+    gaps: Mapping[str, tuple[float, float, float]]
+
+    @property
+    def level_with(self) -> list[str]:
+        """Names of the other learners that are not significantly worse than the best."""
+        return [name for name, gap in self.gaps.items() if not gap[1] > 0.0]
+
+    def __str__(self) -> str:
+        if not self.gaps:
+            return f"{self.best} has mean regret {figure(self.regret)}"
+        if tied := self.level_with:
+            others = ", ".join(tied[:3]) + (f" and {len(tied) - 3} more" if len(tied) > 3 else "")
+            return f"{self.best} has the smallest mean regret, but not beyond noise: {others} may be as good"
+        least = min(gap[1] for gap in self.gaps.values())
+        return f"{self.best} has the smallest mean regret, by at least {figure(least)} beyond noise"
+
+
+def lead(cells: list[Cell], level: float = 0.95) -> Lead:
+    """Return the learner that leads among the cells of one environment.
+
+    Differences are taken per run if all learners received the same losses. Otherwise runs are independent samples, and
+    the interval is Welch's with the smaller number of degrees of freedom.
+    """
+    best = min(cells, key=lambda cell: float(cell.final.mean()))
+    others = [cell for cell in cells if cell is not best]
+    each = 1.0 - (1.0 - level) / max(1, len(cells) * (len(cells) - 1) // 2)
+    gaps = {cell.learner: _gap(cell, best, each) for cell in others}
+    return Lead(best.environment, best.learner, float(best.final.mean()), gaps)
+
+
+def _gap(cell: Cell, best: Cell, level: float) -> tuple[float, float, float]:
+    """Return the mean of the regret minus that of the best learner, with its interval; infinite for a single run."""
+    runs = min(cell.runs, best.runs)
+    mean = float(cell.final.mean() - best.final.mean())
+    if runs < 2:
+        return mean, -np.inf, np.inf
+    if cell.paired and best.paired:
+        low, high = interval(cell.final[:runs] - best.final[:runs], level)
+        return mean, low, high
+    error = math.sqrt(cell.final.var(ddof=1) / cell.runs + best.final.var(ddof=1) / best.runs)
+    half = t_quantile(runs - 1, 0.5 + level / 2) * error
+    return mean, mean - half, mean + half
+
+
 def play_cell(
     who: Entrant, where: Environment, n: int, rounds: int, runs: int, seed: int, *, shared: bool = False,
     threads: int | None = None,
@@ -438,6 +520,56 @@ class Compared:
         """Return the cells of an environment."""
         return [cell for cell in self.cells if cell.environment == environment]
 
+    def lead(self, environment: str, level: float = 0.95) -> Lead:
+        """Return the learner with the smallest mean regret in an environment, and its distance from the others.
+
+        Parameters
+        ----------
+        environment : str
+            Name of the environment.
+        level : float, optional
+            Confidence level of all intervals together.
+
+        Returns
+        -------
+        Lead
+            `best`, `regret`, `gaps` (mean difference, low, high) and `level_with`, the learners that are not
+            significantly worse.
+
+        Examples
+        --------
+        >>> import hannan as hn
+        >>> result = hn.compare(
+        ...     {"ours": "bandit", "Exp3": "exp3"}, {"clicks": {"means": [0.2, 0.4]}}, runs=20, rounds=2000)
+        >>> print(result.lead("clicks"))
+        ours has the smallest mean regret, by at least 11.85 beyond noise
+        """
+        if environment not in self.environments:
+            raise ValueError(f"environment must be one of {', '.join(self.environments)}; got {environment!r}")
+        level = validation.between(level, 0.0, 1.0, "level", "()")
+        return lead(self.among(environment), level)
+
+    def headline(self) -> str:
+        """Return one sentence: the learner that leads, and by how much beyond noise.
+
+        Returns
+        -------
+        str
+            The sentence; with several environments, in how many of them each learner leads beyond noise.
+        """
+        leads = [self.lead(name) for name in self.environments]
+        if len(leads) == 1:
+            return str(leads[0])
+        wins: dict[str, int] = {}
+        for one in leads:
+            if one.gaps and not one.level_with:
+                wins[one.best] = wins.get(one.best, 0) + 1
+        if not wins:
+            return "no learner has the smallest mean regret beyond noise in any environment"
+        order = sorted(wins.items(), key=lambda pair: -pair[1])
+        first, *rest = [f"{name} in {count} of {len(leads)} environments" for name, count in order]
+        return f"smallest mean regret beyond noise: {', '.join([first, *rest])}"
+
     # Numbers
 
     def columns(self) -> dict[str, Any]:
@@ -560,6 +692,7 @@ def text(comparison: Compared) -> str:
             counted(here[0][of], what) for of, what in (("n", "arm"), ("rounds", "round"), ("runs", "run"))
         )
         lines.append(f"\n{environment}: {size}")
+        lines.append(f"  {comparison.lead(environment)}")
         less = f"minus {baseline}" if gaps else ""
         heads = f"{'regret':>9}  {T_INTERVAL:>19}  {'largest':>9}  {'bound':>9}  {'against':<9}  {less}"
         lines.append(f"  {'':<{width}}  {heads}".rstrip())
@@ -605,34 +738,46 @@ def escaped(text: str) -> str:
     return "".join(_SPECIAL.get(letter, letter) for letter in text)
 
 
-def table(comparison: Compared, level: float = 0.95, caption: str = "", label: str = "") -> str:
-    """Return a LaTeX table of mean regret and half the interval; the smallest mean per environment is bold."""
+def table(comparison: Compared, level: float = 0.95, caption: str = "", label: str = "", show: Shows = "mean") -> str:
+    """Return a LaTeX table; the best learner of an environment is bold, and so are those not significantly worse."""
     environments = comparison.environments
     lines = [r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{l{'r' * len(environments)}}}", r"\toprule"]
     lines.append(" & ".join(["", *map(escaped, environments)]) + r" \\")
     lines.append(r"\midrule")
-    least = {name: min(float(cell.final.mean()) for cell in comparison.among(name)) for name in environments}
+    bold = {name: _bold(comparison.among(name), level, show) for name in environments}
     for learner in comparison.learners:
         cells = [c for name in environments for c in comparison.among(name) if c.learner == learner]
-        found = {cell.environment: _entry(cell, level, least[cell.environment]) for cell in cells}
+        found = {cell.environment: _entry(cell, level, show, learner in bold[cell.environment]) for cell in cells}
         lines.append(" & ".join([escaped(learner), *(found.get(name, "--") for name in environments)]) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}"]
     runs = sorted({cell.runs for cell in comparison.cells})
     many = f"{runs[0]}" if len(runs) == 1 else f"{runs[0]} to {runs[-1]}"
-    words = (
-        caption
-        or f"Regret: mean of {many} runs $\\pm$ half the {level * 100:g}\\% $t$ interval "
-        "(approximate). Bold: the smallest mean."
-    )
-    lines.append(rf"\caption{{{words}}}")
+    percent = f"{level * 100:g}\\%"
+    words = {
+        "mean": f"Regret: mean of {many} runs $\\pm$ half the {percent} $t$ interval (approximate). Bold: the smallest "
+        f"mean, and means that are not significantly larger (simultaneous {percent} $t$ intervals of differences).",
+        "quantiles": f"Regret: median over {many} runs (95\\% quantile). Bold: the smallest median.",
+        "largest": f"Regret: largest of {many} runs. Bold: the smallest.",
+    }
+    lines.append(rf"\caption{{{caption or words[show]}}}")
     if label:
         lines.append(rf"\label{{{label}}}")
     return "\n".join([*lines, r"\end{table}"]) + "\n"
 
 
-def _entry(cell: Cell, level: float, least: float) -> str:
-    mean = float(cell.final.mean())
-    low, high = interval(cell.final, level)
-    half = (high - low) / 2
-    body = f"{mean:.4g}" if half == 0.0 else rf"{mean:.4g} \pm {half:.2g}"
-    return rf"$\mathbf{{{body}}}$" if mean <= least else f"${body}$"
+def _bold(cells: list[Cell], level: float, show: Shows) -> set[str]:
+    if show == "mean":
+        found = lead(cells, level)
+        return {found.best, *(found.level_with if all(cell.runs > 1 for cell in cells) else ())}
+    values = {cell.learner: float(curve(cell, show)[0][-1]) for cell in cells}
+    return {name for name, value in values.items() if value <= min(values.values())}
+
+
+def _entry(cell: Cell, level: float, show: Shows, bold: bool) -> str:
+    value, low, high = (float(ends[-1]) for ends in curve(cell, show, level))
+    body = f"{value:.4g}"
+    if show == "quantiles":
+        body += f"\\ ({high:.4g})"
+    elif high > low:
+        body += rf" \pm {(high - low) / 2:.2g}"
+    return rf"$\mathbf{{{body}}}$" if bold else f"${body}$"
