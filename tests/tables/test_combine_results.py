@@ -8,7 +8,7 @@ import numpy as np
 from forecasts import table
 
 import hannan as hn
-from hannan.tables.combine import guarantees, panel_summary, summary
+from hannan.tables.combine import guarantees, hindsight, panel_summary, summary
 
 
 def test_the_answer_says_where_it_spoke_of_a_model_that_slept_alone(tmp_path):
@@ -60,6 +60,10 @@ def test_fixed_sentences_of_results():
         guarantees.OWN_ROWS: "the comparison covers the rows with a forecast of the model",
         guarantees.NOT_CONVEX: "a capped loss is not convex: the proof does not apply. Use the learner adahedge, whose "
         "drawn expert has a bound",
+        hindsight.ONE_LOOK: "95% intervals for one look at the result, from the variation between blocks of "
+        "consecutive rows and the correlation of neighbors; the best model is chosen in hindsight, which favors it",
+        panel_summary.SCALED: "losses divided by the mean loss of the average of models in their series; every series "
+        "counts equally",
         panel_summary.MISSING: "some forecasts of models are missing; hn.Combiner has bounds for a single series",
     }
     for sentence, golden in told.items():
@@ -69,6 +73,7 @@ def test_fixed_sentences_of_results():
 LAYOUT = """\
 Combined forecast: 50.0% worse than your best model (a), 0.0% better than the equal-weight average
 40 rows; loss: absolute; rule: mean
+verdict  the same loss as the average of models; 50.0% worse than the best model (a) (50.0% to 50.0%)
 
                     total loss  per row
 combined                    60      1.5
@@ -85,7 +90,11 @@ excess loss over      actual  proved bound
   average of models        0          none
   best model              20          none
   best fixed weights      20          none
-No bound over the average of models, best model, best fixed weights: no bound is proved for the rule mean"""
+No bound over the average of models, best model, best fixed weights: no bound is proved for the rule mean
+
+Assumptions
+  improvements  95% intervals for one look at the result, from the variation between blocks of consecutive rows and
+                the correlation of neighbors; the best model is chosen in hindsight, which favors it"""
 
 
 def columns(holes=False):
@@ -103,7 +112,7 @@ def test_layout_of_the_printed_summary():
 
 def test_assumptions_are_printed_only_if_they_apply():
     whole, holes = str(hn.combine(columns(), "y")), str(hn.combine(columns(holes=True), "y"))
-    assert "Assumptions" not in whole
+    assert "best fixed weights  over" not in whole
     assert guarantees.ANY_ROWS in whole
     assert guarantees.REPLACED in holes
     assert "best fixed weights  over the 1 model without missing forecasts" in holes

@@ -191,11 +191,12 @@ def test_roles_and_options_are_refused():
         ({"by": ["unique_id", "unique_id"]}, "as a series twice"),
         ({"by": "unique_id", "learner": hn.AdaHedge(3)}, "named rule"),
         ({"by": "unique_id", "cap": 2.0}, r"cap .*named rule.*--learner"),
-        ({"pooled": True}, "name their column with by="),
         ({"by": "unique_id", "prior": [1.0, 0.0, 0.0]}, "prior"),
     ]:
         with pytest.raises(ValueError, match=match):
             hn.combine(frame, "y", **options)
+    with pytest.raises(ValueError, match="name their column with by="):
+        hn.combine(frame.rename(columns={"unique_id": "shop"}), "y", pooled=True)
     assert "a capped loss is not convex" in str(hn.combine(frame, "y", by="unique_id", cap=2.0, learner="b"))
     with pytest.raises(BadTable, match="horizon is for tables without issue times"):
         hn.combine(cross_validated(), "y", by="unique_id", horizon=2)
@@ -235,8 +236,11 @@ def test_files_in_and_out(kind, tmp_path):
     weights.to_csv(tmp_path / "w.csv", index=False)
     plain = CliRunner().invoke(command, [*arguments[:5], "--prior", str(tmp_path / "w.csv")], catch_exceptions=False)
     assert "series by series" in plain.stdout
-    for more, match in [(["--issued", "ds"], "required together"), (["--pooled"], "--by")]:
-        bad = CliRunner().invoke(command, [str(file), "--target", "y", *more])
+    renamed = tmp_path / f"shops.{kind}"
+    shops = frame.rename(columns={"unique_id": "shop"})
+    shops.to_csv(renamed, index=False) if kind == "csv" else shops.to_parquet(renamed)
+    for table, more, match in [(file, ["--issued", "ds"], "required together"), (renamed, ["--pooled"], "--by")]:
+        bad = CliRunner().invoke(command, [str(table), "--target", "y", *more])
         assert match in str(bad.exception)
     assert "--by needs a file" in str(CliRunner().invoke(command, ["-", "--target", "y", "--by", "a"]).exception)
 
@@ -591,3 +595,66 @@ def test_bar_counts_every_row_of_every_pass(monkeypatch):
     assert seen == [[2 * rows] * 2, [3 * rows] * 2, [6 * more] * 2, [2 * more] * 2]
     monkeypatch.undo()
     assert (hn.combine(frame, "y", by="unique_id", pooled=True).forecast == whole).all()
+
+
+def several(series=3):
+    """Series in the format of cross_validation, with errors of different sizes."""
+    parts = []
+    for k in range(series):
+        part, rng = cross_validated().drop(columns="step"), np.random.default_rng(k)
+        for name in ("naive", "drift"):
+            part[name] += rng.normal(size=len(part)) * (1 + k)
+        parts.append(part.assign(unique_id=f"s{k}"))
+    return pandas.concat(parts, ignore_index=True)
+
+
+def test_columns_of_nixtla_are_found_by_their_names(tmp_path):
+    """`unique_id`, `ds`, `cutoff` and `y` need no arguments; the control: other names are not found."""
+    frame = several()
+    named = hn.combine(frame, "y", by="unique_id", time="ds", issued="cutoff")
+    assert (hn.combine(frame).forecast == named.forecast).all()
+    assert (hn.combine(frame.set_index("unique_id")).forecast == named.forecast).all()
+    frame.to_csv(tmp_path / "cv.csv", index=False)
+    told = json.loads(CliRunner().invoke(command, [str(tmp_path / "cv.csv"), "--json"], catch_exceptions=False).stdout)
+    assert told["by"] == ["unique_id"]
+    assert told["scaled_loss"]["combination"] == pytest.approx(named.summary.scaled.combined)
+    with pytest.raises(BadTable, match="ids"):
+        hn.combine(frame.rename(columns={"unique_id": "ids"}))
+    # A frame of one series without its name has times and issue times.
+    one = frame[frame.unique_id == frame.unique_id.iloc[0]].drop(columns="unique_id").sort_values(["cutoff", "ds"])
+    assert hn.combine(one).time == "ds"
+    assert hn.combine(one, experts=[c for c in one if c not in ("ds", "cutoff", "y")]).time == "ds"
+
+
+def test_scaled_losses_do_not_depend_on_the_units_of_a_series():
+    """The control: sums of losses do, and a series with large numbers decides them."""
+    frame = several(4)
+    large = frame.copy()
+    rows = large.unique_id == large.unique_id.iloc[0]
+    large.loc[rows, [c for c in large if c not in ("unique_id", "ds", "cutoff")]] *= 1024.0
+    told, other = (hn.combine(x, pooled=False).summary for x in (frame, large))
+    assert other.scaled.combined == pytest.approx(told.scaled.combined, rel=1e-9)
+    assert other.headline == told.headline
+    assert [one.combined for one in other.steps] == pytest.approx([one.combined for one in told.steps], rel=1e-9)
+    assert other.total > 10.0 * told.total
+
+
+def test_scaled_losses_are_those_of_a_second_computation():
+    """By series and by horizon, with missing forecasts, from the rows of the frame."""
+    frame = several()
+    models = [c for c in frame if c not in ("unique_id", "ds", "cutoff", "y")]
+    frame.loc[frame.index[::7], models[0]] = np.nan
+    panel = hn.combine(frame)
+    frame["ours"] = np.abs(panel.forecast - frame.y)
+    frame["mean"] = np.abs(frame[models].mean(axis=1) - frame.y)
+    frame["scale"] = frame.groupby("unique_id")["mean"].transform("sum")
+    ours, mean = frame.ours / frame.scale, frame["mean"] / frame.scale
+    assert panel.summary.scaled.combined == pytest.approx(ours.groupby(frame.unique_id).sum().mean())
+    frame["lead"] = frame.groupby(["unique_id", "cutoff"]).ds.rank().astype(int)
+    for one in panel.summary.steps:
+        rows = frame.lead == one.horizon
+        assert (one.rows, one.combined) == (rows.sum(), pytest.approx(ours[rows].sum() / mean[rows].sum()))
+    first = np.abs(frame[models[0]] - frame.y) / frame.scale
+    seen = first.notna()
+    share = panel.summary.scaled.models[0] / panel.summary.scaled.means[0]
+    assert share == pytest.approx(first[seen].sum() / mean[seen].sum())

@@ -76,14 +76,17 @@ Examples:
   hannan combine forecasts.csv --target y --loss squared --range 0:100 --time date
   tail -f rows.csv | hannan combine - --target y --time date
   hannan combine forecasts.csv --target y --time date --coverage 0.9 --groups weekday --out combined
-  hannan combine panel.parquet --target y --by unique_id --time ds --out combined
+  hannan combine cross_validation.parquet --coverage 0.9 --out combined
+  hannan combine panel.parquet --target sales --by store,item --time week --out combined
   hannan combine quantiles.csv --target y --time day --quantiles "{model}_p{percent}" --out combined
 """
 
 
 @click.command(epilog=EPILOG, short_help="Combine forecasts from a CSV or Parquet file.")
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path, allow_dash=True))
-@click.option("--target", required=True, metavar="COLUMN", help="Column of the targets; cells may be empty.")
+@click.option(
+    "--target", default="y", show_default=True, metavar="COLUMN", help="Column of the targets; cells may be empty."
+)
 @click.option("--experts", metavar="A,B,...", help="Columns of forecasts (default: all other columns).")
 @click.option(
     "--loss",
@@ -109,7 +112,7 @@ Examples:
 @click.option(
     "--time",
     metavar="COLUMN",
-    help="Column of row times, ascending. A later row with the same time may supply a missing target.",
+    help="Column of row times, ascending (default: ds). A later row with the same time may supply a missing target.",
 )
 @click.option(
     "--horizon",
@@ -123,11 +126,14 @@ Examples:
     "--issued",
     metavar="COLUMN",
     help="Column of issue times, with --target-time: rows issued at or after a target time use the target "
-    "(with --by, default: cutoff).",
+    "(default: cutoff, with --by or ds).",
 )
 @click.option("--target-time", metavar="COLUMN", help="Column of target times, with --issued.")
 @click.option(
-    "--by", metavar="A,B", help="Columns that identify a series in a long table; each series is combined separately."
+    "--by",
+    metavar="A,B",
+    help="Columns that identify a series in a long table; each series is combined separately (default: unique_id, if "
+    "the table has unique_id and ds).",
 )
 @click.option(
     "--pooled/--separate",
@@ -186,6 +192,7 @@ def command(
     from hannan.tables.combine.clip import factor_of
     from hannan.tables.combine.function import requested_coverage
     from hannan.tables.combine.losses import point_loss
+    from hannan.tables.combine.panels import header, usual_roles
     from hannan.tables.combine.quantiles import Pricing
     from hannan.tables.combine.run import Task
     from hannan.tables.combine.timing import Timing
@@ -193,8 +200,14 @@ def command(
     from hannan.tables.read.table import forecast_roles
 
     point_loss(loss, cap)
-    chosen, many = listed(experts) or None, by is not None
+    chosen, named = listed(experts) or None, None if by is None else tuple(listed(by))
+    names = [] if str(file) == "-" else header(file, separator(delimiter))
+    taken = [target, *(chosen or ()), *([] if issued is None else [issued])]
+    series, _ = usual_roles(names, Timing(time or target_time), taken, named)
+    many = series is not None
     timing = Timing.of(time, target_time, issued, horizon, many)
+    if not many:
+        timing = usual_roles(names, timing, taken, None)[1]
     task = Task(
         columns=None if chosen is None else tuple(chosen),
         pricing=Pricing(loss, cap, quantiles, per_quantile, crossing),
@@ -208,8 +221,8 @@ def command(
     )
     forecast_roles(target, timing.time, chosen or (), issued)
     shown = Shown(out, as_json, delimiter)
-    if by is not None:
-        combine_series(file, target, listed(by), task, pooled, shown)
+    if series is not None:
+        combine_series(file, target, series, task, pooled, shown)
     elif pooled is not None:
         chosen_by = "--pooled" if pooled else "--separate"
         raise ValueError(f"{chosen_by} is for tables with many series; name their column with --by")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -80,6 +81,8 @@ def parts_of(times: Sequence[str], name: str, place: Callable[[int], str]) -> li
 
 Whole = NDArray[np.int64]
 
+#: Largest number of horizons that are printed.
+HORIZONS = 12
 #: Points of the curve of coverage over time, and share and smallest number of the settled rows of its moving window.
 POINTS, WINDOW, FEWEST = 200, 0.1, 100
 
@@ -254,11 +257,43 @@ def needs_times(coverage: Coverage | None, group_columns: Sequence[str]) -> bool
 
 @dataclass(frozen=True)
 class PanelCoverage:
-    """Coverage of the intervals of many series, in total and per series."""
+    """Coverage of the intervals of many series, in total, per series and per horizon."""
 
     report: CoverageReport
     #: Certificate per series.
     series: tuple[CoverageCertificate, ...] = field(repr=False)
+    #: Names of the series.
+    names: tuple[str, ...] = field(default=(), repr=False)
+    #: (horizon, counted rows, rows whose target was in the interval, per coverage); empty without issue times.
+    horizons: tuple[tuple[int, int, tuple[int, ...]], ...] = ()
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Return (name, text) pairs of the printed result, with the coverage by series and by horizon."""
+        told, last = self.report.lines(), len(self.report.certificate.levels) - 1
+        more = []
+        rated = sorted(
+            (one.groups[0].coverage(last), name) for one, name in zip(self.series, self.names, strict=True) if one.rows
+        )
+        if len(rated) > 1:
+            (low, worst), (high, best) = rated[0], rated[-1]
+            text = f"{low:.3f} ({clipped(worst)}) to {high:.3f} ({clipped(best)}) in {len(rated)} series"
+            more.append(("by series", text))
+        by_step = [f"{step}: {hits[last] / rows:.3f}" for step, rows, hits in self.horizons if rows]
+        if by_step:
+            extra = f", ... ({len(by_step) - HORIZONS} more)" if len(by_step) > HORIZONS else ""
+            more.append(("by horizon", ", ".join(by_step[:HORIZONS]) + extra))
+        at = 1 + max((k for k, (name, _) in enumerate(told) if name.startswith(("coverage", "width"))), default=-1)
+        return [*told[:at], *more, *told[at:]]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the coverage for JSON."""
+        levels = self.report.certificate.levels
+        return {**self.report.as_dict(), "horizons": [
+            {"horizon": step, "rows": rows, "coverages": [
+                {"requested": level, "covered": hits[k], "coverage": hits[k] / rows if rows else None}
+                for k, level in enumerate(levels)]}
+            for step, rows, hits in self.horizons
+        ]}  # fmt: skip
 
 
 def group_columns(
@@ -306,6 +341,72 @@ def _events(table: LongTable) -> tuple[Events, Whole]:
     return Events(order, told, np.empty(0, dtype=np.int64)), cuts
 
 
+#: Rows of the average error that a horizon begins with, and the limits of its scale.
+SHRUNK, SMALLEST, WIDEST = 4.0, 1.0 / 64.0, 64.0
+#: Added to the description of the base ends if errors of several horizons are scaled.
+PER_HORIZON = "each divided by the size of errors at its horizon"
+
+
+def horizon_scales(table: LongTable, combined: Array) -> Array | None:
+    """Return the size of the errors at the horizon of each row, relative to all horizons of its series.
+
+    Only targets that are known when the row is answered are used. None with one horizon.
+    """
+    steps = table.steps
+    if steps is None or len(np.unique(steps)) < 2:
+        return None
+    told: Array = np.ones(len(steps))
+    errors, given = np.abs(table.targets - combined), ~np.isnan(table.targets)
+    for first, last in itertools.pairwise(table.starts.tolist()):
+        part = slice(first, last)
+        every, (rows, mean) = np.arange(first, last), _known_errors(table.known[part], errors[part], given[part])
+        for step in np.unique(steps[part]).tolist():
+            at = steps[part] == step
+            count, own = _known_errors(table.known[part][at], errors[part][at], given[part][at])
+            here = every[at]
+            n, m = count(here), mean(here)
+            known = (rows(here) > 0) & (m > 0.0)
+            size = (n * own(here) + SHRUNK * m) / (n + SHRUNK)
+            told[here[known]] = np.clip(size[known] / m[known], SMALLEST, WIDEST)
+    return told
+
+
+def _known_errors(known: Whole, errors: Array, given: NDArray[np.bool_]) -> tuple[Callable[[Whole], Any], Any]:
+    """Return functions of row numbers: how many errors are known before these rows, and their mean (0: none)."""
+    place = np.argsort(known[given], kind="stable")
+    when, sums = known[given][place], np.concatenate([[0.0], np.cumsum(errors[given][place])])
+
+    def count(rows: Whole) -> Any:
+        return np.searchsorted(when, rows, side="right")
+
+    def mean(rows: Whole) -> Any:
+        n = count(rows)
+        return sums[n] / np.maximum(n, 1)
+
+    return count, mean
+
+
+def unscaled(ends: Array, scale: Array) -> Array:
+    """Return the smallest numbers x with x / scale >= end for lower ends, and the largest with x / scale <= end for
+    upper ends; so a target is in the interval exactly if target / scale is in the scaled one.
+
+    >>> unscaled(np.array([[[0.1, 0.7]]]), np.array([3.0])).round(3).tolist()
+    [[[0.3, 2.1]]]
+    """
+    told, by = ends * scale[:, None, None], scale[:, None]
+    for side, toward in ((0, -np.inf), (1, np.inf)):
+        end = ends[:, :, side]
+        for _ in range(4):  # outward while the next number still belongs to the interval
+            further = np.nextafter(told[:, :, side], toward)
+            inside = further / by >= end if side == 0 else further / by <= end
+            told[:, :, side] = np.where(inside & np.isfinite(end), further, told[:, :, side])
+        for _ in range(4):  # inward while the number does not belong to the interval
+            now = told[:, :, side]
+            outside = now / by < end if side == 0 else now / by > end
+            told[:, :, side] = np.where(outside & np.isfinite(end), np.nextafter(now, -toward), now)
+    return told
+
+
 def cover_panel(
     table: LongTable, combined: Array, requested: tuple[Coverage, tuple[float, ...]],
     groups: Sequence[tuple[str, Sequence[Any]]],
@@ -317,6 +418,11 @@ def cover_panel(
     coverage, quantiles = requested
     check_size(table.forecasts, partial(_place, table, 0), "forecasts")
     check_size(table.targets, partial(_place, table, 0), "targets")
+    base, scale, given = BASES[bool(quantiles)], None, table
+    if not quantiles and (scale := horizon_scales(table, combined)) is not None:
+        base = f"{base}, {PER_HORIZON}"
+        table = replace(table, forecasts=table.forecasts / scale[:, None], targets=table.targets / scale)
+        combined = combined / scale
     events, cuts = _events(table)
     pairs: Array = np.empty((len(combined), len(coverage.levels), 2))
     told: list[CoverageCertificate] = []
@@ -330,10 +436,27 @@ def cover_panel(
         here = Events(np.where(order >= 0, order - first, order), events.told[part], events.ends)
         ends = certified.through(here, first, combined[rows], table.forecasts[rows], numbers)
         pairs[rows] = coverage.pairs(ends)
-        told.append(certified.certificate(BASES[bool(quantiles)]))
+        told.append(certified.certificate(base))
+    if scale is not None:
+        pairs, table = unscaled(pairs, scale), given
     course = Course(coverage)
     by_time = np.argsort(table.due, kind="stable")
     counted = np.isfinite(pairs).any(axis=(1, 2)) & ~np.isnan(table.targets)
     settled = by_time[counted[by_time]]
     course.add(np.arange(1, len(settled) + 1, dtype=np.int64), pairs[settled], table.targets[settled])
-    return pairs, PanelCoverage(course.report(joined(told)), tuple(told))
+    names = tuple(table.name(s) for s in range(table.series))
+    return pairs, PanelCoverage(course.report(joined(told)), tuple(told), names, _by_horizon(table, pairs, counted))
+
+
+def _by_horizon(
+    table: LongTable, pairs: Array, counted: NDArray[np.bool_]
+) -> tuple[tuple[int, int, tuple[int, ...]], ...]:
+    """Return (horizon, counted rows, rows whose target was in the interval, per coverage)."""
+    if table.steps is None:
+        return ()
+    y = table.targets[:, None]
+    inside = (pairs[:, :, 0] <= y) & (y <= pairs[:, :, 1]) & counted[:, None]
+    steps, place = np.unique(table.steps, return_inverse=True)
+    rows = np.bincount(place, counted, len(steps)).astype(int).tolist()
+    hits = np.stack([np.bincount(place, one, len(steps)) for one in inside.T], axis=1).astype(int).tolist()
+    return tuple((int(step), n, tuple(x)) for step, n, x in zip(steps.tolist(), rows, hits, strict=True))

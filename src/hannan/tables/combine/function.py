@@ -24,7 +24,7 @@ from hannan.tables.combine.quantiles import Pricing
 from hannan.tables.combine.run import Run, Task
 from hannan.tables.combine.summary import Summary
 from hannan.tables.combine.timing import Answers, Timing
-from hannan.tables.read.frames import frame_of, names_of
+from hannan.tables.read.frames import frame_of, index_of, names_of
 from hannan.tables.read.table import one_role
 from hannan.tables.write import RowWriter
 from hannan.validation import Array
@@ -284,22 +284,22 @@ def finish(out: Outbox, summary: Summary) -> bool:
 
 @overload
 def combine(
-    frame: Any, target: Any, loss: str | PointLoss = ..., learner: Any = ..., *, by: None = None,
+    frame: Any, target: Any = ..., loss: str | PointLoss = ..., learner: Any = ..., *, by: None = None,
     **options: Unpack[Options],
 ) -> Combined: ...  # fmt: skip
 @overload
 def combine(
-    frame: Any, target: Any, loss: str | PointLoss = ..., learner: Any = ..., *, by: str | Sequence[str],
+    frame: Any, target: Any = ..., loss: str | PointLoss = ..., learner: Any = ..., *, by: str | Sequence[str],
     **options: Unpack[Options],
 ) -> Panel: ...  # fmt: skip
 @overload
 def combine(
-    frame: Any, target: Any, loss: str | PointLoss = ..., learner: Any = ..., *, by: str | Sequence[str] | None,
+    frame: Any, target: Any = ..., loss: str | PointLoss = ..., learner: Any = ..., *, by: str | Sequence[str] | None,
     **options: Unpack[Options],
 ) -> Combined | Panel: ...  # fmt: skip
 def combine(
     frame: Any,
-    target: Any,
+    target: Any = "y",
     loss: str | PointLoss = "absolute",
     learner: Any = None,
     *,
@@ -325,13 +325,15 @@ def combine(
     """Combine columns of forecasts into one forecast, row by row.
 
     Each row is answered from targets that are known before it. The default rule has no parameters and works in any
-    units. With `by`, every series of a long table is combined separately.
+    units. With `by`, every series of a long table is combined separately. Frames of `cross_validation` of
+    statsforecast, mlforecast and neuralforecast need no other argument: `unique_id`, `ds`, `cutoff` and `y` are found
+    by their names.
 
     Parameters
     ----------
     frame : DataFrame, mapping or array
         Table with one column per model: pandas, polars, pyarrow, a mapping of columns, or a NumPy array.
-    target : str, int or array
+    target : str, int or array, default "y"
         Column of the targets, or an array. A row without a target is answered, and no weight is learned from it.
     loss : str, default "absolute"
         "absolute" (MAE), "squared" (MSE, RMSE), "pinball:q", "huber:w" or "log".
@@ -345,15 +347,16 @@ def combine(
     experts : sequence of str, optional
         Columns of forecasts. Default: all columns without another role. NaN marks a missing forecast.
     time : str, optional
-        Column of row times, ascending. A later row with the same time may supply a missing target.
+        Column of row times, ascending. A later row with the same time may supply a missing target. Default: a column
+        `ds` that has no other role.
     horizon : int, default 1
         The target of row t becomes available before row t + horizon is answered.
     by : str or sequence of str, optional
         Columns that identify a series in a long table. Rows are sorted by series, issue time and time; answers are in
-        the order of the input.
+        the order of the input. Default: `unique_id` if the table has columns `unique_id` and `ds` without another role.
     issued, target_time : str, optional
-        Columns of issue times and target times. Only rows issued at or after a target time use the target. With `by`,
-        a column `cutoff` is the default of `issued`.
+        Columns of issue times and target times. Only rows issued at or after a target time use the target. With `by`
+        or a column `ds`, a column `cutoff` is the default of `issued`.
     pooled : bool, optional
         With `by`: True uses one set of weights for all series, with rows in the order of time; False combines each
         series on its own. Default: each series has separate weights, starts from the weights learned so far by all
@@ -387,7 +390,8 @@ def combine(
     Returns
     -------
     Combined or Panel
-        Forecasts, weights and a summary with losses and bounds; with `by`, a `Panel` of all series.
+        Forecasts, weights and a summary with losses and bounds; with `by` or a column `unique_id`, a `Panel` of all
+        series.
 
     Raises
     ------
@@ -418,8 +422,15 @@ def combine(
     >>> combined.summary.best.name, combined.summary.own_regret < combined.summary.bound.value
     ('down', True)
     """
+    from hannan.tables.combine.panels import panel_of, usual_roles
+
     validation.count(seed, "seed", least=0)
-    timing = Timing.of(time, target_time, issued, horizon, by is not None)
+    taken = [*(experts or ()), *(name for name in (target, issued) if isinstance(name, str))]
+    named = None if by is None else (by,) if isinstance(by, str) else tuple(by)
+    many, _ = usual_roles([*index_of(frame), *names_of(frame)], Timing(time or target_time), taken, named)
+    timing = Timing.of(time, target_time, issued, horizon, many is not None)
+    if many is None:
+        timing = usual_roles(names_of(frame), timing, taken, None)[1]
     requested = requested_coverage(coverage, groups, within)
     task = Task(
         columns=None if experts is None else tuple(experts),
@@ -432,10 +443,8 @@ def combine(
         seed=seed,
         coverage=requested,
     )
-    if by is not None:
-        from hannan.tables.combine.panels import panel_of
-
-        return panel_of(frame, target, (by,) if isinstance(by, str) else tuple(by), task, pooled)
+    if many is not None:
+        return panel_of(frame, target, many, task, pooled)
     if pooled is not None or isinstance(prior, str):
         raise ValueError("pooled and prior='pool' are for tables with many series; name their column with by=")
     columns: tuple[str, ...] = ()
@@ -443,7 +452,7 @@ def combine(
         columns = columns_of(requested.groups, names_of(frame), None if timing.time is None else str(timing.time))
     goal = [("the target", str(target))] if isinstance(target, (str, int)) else []
     one_role([*goal, *(("a group", name) for name in columns), *(("an expert", str(name)) for name in experts or ())])
-    data = frame_of(frame, target, experts, timing.time, issued, columns)
+    data = frame_of(frame, target, experts, timing.time, timing.issued, columns)
     timing = replace(timing, time=data.time)
     run = Run(replace(task, timing=timing, rounds=len(data.targets), group_columns=columns).on(data.experts))
     chunks, kept = run.of_frame(data)

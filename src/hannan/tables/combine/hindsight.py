@@ -1,11 +1,16 @@
-"""Best fixed weights in hindsight: min over the simplex of sum_t loss(<q, f_t>, y_t)."""
+"""Comparisons in hindsight: best fixed weights, min over the simplex of sum_t loss(<q, f_t>, y_t), and intervals for
+the improvement over the average and over the best model."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
+from hannan.saving.formatting import counted
 from hannan.tables.combine.losses import PointLoss
 from hannan.tables.combine.rules import grid_levels
 from hannan.tables.write import release
@@ -16,6 +21,149 @@ PASSES = 400
 CELLS = 2.0e9
 TOLERANCE = 1e-5
 BLOCK = 1 << 16
+
+
+#: Confidence of the interval for an improvement, and numbers of blocks of consecutive rows.
+CONFIDENCE, PIECES = 0.95, (4, 8, 16)
+#: Smallest number of rows for an interval, and of independent rows that vary as much: with few rows, and from MANY on.
+ROWS_NEEDED, INDEPENDENT, FEWER, MANY = 20, 10, 4, 100
+#: Percentages below this are rounding.
+NOTHING = 1e-6
+#: Numbers of blocks whose correlation with the next block is measured; more rows than MOST are added up first.
+CORRELATED, MOST = (64, 32), 1 << 16
+
+# Fixed sentence of results; it is covered by tests/tables/test_combine_results.py.
+#: Method and scope of the intervals for an improvement.
+ONE_LOOK = (
+    "95% intervals for one look at the result, from the variation between blocks of consecutive rows and the "
+    "correlation of neighbors; the best model is chosen in hindsight, which favors it"
+)
+
+
+@dataclass(frozen=True)
+class Improvement:
+    """Percentage by which a loss is smaller than another one, with an interval, or the reason why it is too early."""
+
+    percent: float
+    low: float | None = None
+    high: float | None = None
+    early: str = ""
+
+    def sentence(self, whom: str) -> str:
+        """Return the comparison with `whom` as text.
+
+        >>> Improvement(2.06, 1.0, 3.1).sentence("the average"), Improvement(-0.5, -2.0, 1.0).sentence("ets")
+        ('2.1% better than the average (1.0% to 3.1%)', 'no clear difference from ets (-2.0% to 1.0%)')
+        >>> Improvement(5.0, early="after 4 rows (at least 20 are needed)").sentence("ets")
+        'too early to say after 4 rows (at least 20 are needed)'
+        """
+        if self.low is None or self.high is None:
+            return f"too early to say {self.early}"
+        if max(abs(self.low), abs(self.high)) < NOTHING:
+            return f"the same loss as {whom}"
+        if self.low <= 0.0 <= self.high:
+            return f"no clear difference from {whom} ({self.low:.1f}% to {self.high:.1f}%)"
+        if self.low > 0.0:
+            return f"{self.percent:.1f}% better than {whom} ({self.low:.1f}% to {self.high:.1f}%)"
+        return f"{-self.percent:.1f}% worse than {whom} ({-self.high:.1f}% to {-self.low:.1f}%)"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the improvement for JSON."""
+        return {"percent": self.percent, "low": self.low, "high": self.high, "too_early": self.early or None}
+
+
+def verdict(each: Sequence[tuple[str, Improvement | None]]) -> str:
+    """Return the comparisons with (whom, improvement) in one sentence; empty if there is none.
+
+    >>> verdict([("the average", Improvement(1.0, early="after 1 row")), ("a", Improvement(2.0, early="after 1 row"))])
+    'too early to say after 1 row'
+    """
+    told = [found.sentence(whom) for whom, found in each if found is not None]
+    return "; ".join(dict.fromkeys(told))
+
+
+def improvement(own: Array, other: Array, what: str = "row") -> Improvement | None:
+    """Return by how much the sum of `own` is smaller than that of `other`, over rows in the order of time.
+
+    The interval is for the logarithm of the ratio of the sums, and is the widest of several: t intervals over 4, 8 and
+    16 blocks of consecutive rows, and t intervals that widen the one for independent rows (or blocks) by the
+    correlation of neighbors. There is none with less than 20 rows, or if that correlation leaves less than 10
+    independent rows (4 from 100 rows on). None: one of the sums is 0. `what` names a row.
+
+    >>> rng = np.random.default_rng(0)
+    >>> other = rng.exponential(size=400)
+    >>> found = improvement(other * rng.uniform(0.6, 1.0, size=400), other)
+    >>> found.low < found.percent < found.high, improvement(other[:4], other[:4] + 1.0).early
+    (True, 'after 4 rows (at least 20 are needed)')
+    """
+    a, b = float(own.sum()), float(other.sum())
+    if not (a > 0.0 and b > 0.0 and math.isfinite(a) and math.isfinite(b)):
+        return None
+    rows, percent = len(own), 100.0 * (1.0 - a / b)
+    if rows < ROWS_NEEDED:
+        return Improvement(percent, early=f"after {counted(rows, what)} (at least {ROWS_NEEDED} are needed)")
+    change = own / a - other / b
+    half, independent = _reach(change)
+    needed = INDEPENDENT if rows < MANY else FEWER
+    if independent < needed:
+        return Improvement(
+            percent, early=f"after {counted(rows, what)} whose losses depend on each other, like {independent:.0f} "
+            f"independent ones (at least {needed} are needed)",
+        )  # fmt: skip
+    return Improvement(percent, 100.0 * (1.0 - a / b * math.exp(half)), 100.0 * (1.0 - a / b * math.exp(-half)))
+
+
+def _reach(change: Array) -> tuple[float, float]:
+    """Return (half of the width of the interval, number of independent rows whose mean varies as much)."""
+    from scipy.special import stdtrit
+
+    rows, half, least = len(change), 0.0, float(len(change))
+    tail = 0.5 + CONFIDENCE / 2.0
+    for count in PIECES:
+        if rows >= 2 * count:
+            parts = _blocks(change, count)[0]
+            deviation = math.sqrt(count / (count - 1) * float(parts @ parts))
+            half = max(half, float(stdtrit(count - 1, tail)) * deviation)
+    for count in sorted({min(rows, most) for most in (rows, *CORRELATED)}):
+        sums, sizes = _blocks(change, count)
+        means = sums / sizes
+        power = float(means @ means)
+        if power > 0.0:
+            near = float(means[1:] @ means[:-1]) / power
+            near = min(near + (1.0 + 3.0 * max(near, 0.0)) / count, 0.999)  # the estimate is too small by about this
+            independent = count * (1.0 - near) / (1.0 + near)
+            least = min(least, independent)
+            deviation = rows * math.sqrt(power / count / independent)
+            half = max(half, float(stdtrit(max(1.0, independent - 1.0), tail)) * deviation)
+    return half, least
+
+
+def _blocks(change: Array, count: int) -> tuple[Array, Array]:
+    """Return (deviation of the sum of each block of consecutive rows from its share of the total, sizes)."""
+    cuts = np.linspace(0, len(change), count + 1).astype(np.int64)
+    sizes = np.diff(cuts)
+    return np.add.reduceat(change, cuts[:-1]) - sizes * change.mean(), sizes
+
+
+class Compared:
+    """Losses of the combination, the average and the best model over rows in order, added up if there are many."""
+
+    def __init__(self, rows: int) -> None:
+        self._each = max(1, -(-rows // MOST))
+        self._done, self._sums = 0, np.zeros((4, -(-rows // self._each)))
+
+    def add(self, own: Array, mean: Array, best: Array) -> None:
+        """Add losses of rows; `best` is NaN in rows without a forecast of the model."""
+        at = (self._done + np.arange(len(own))) // self._each
+        there = ~np.isnan(best)
+        for k, loss in enumerate((own, mean, np.where(there, own, 0.0), np.where(there, best, 0.0))):
+            self._sums[k] += np.bincount(at, loss, self._sums.shape[1])
+        self._done += len(own)
+
+    def found(self) -> tuple[Improvement | None, Improvement | None]:
+        """Return the improvements over the average and over the best model."""
+        own, mean, beside, best = self._sums
+        return improvement(own, mean), improvement(beside, best)
 
 
 @dataclass(frozen=True)
@@ -67,17 +215,42 @@ class Hindsight:
     oracle: Oracle
     median: float
     course: Array | None = field(hash=False)
+    #: Improvements over the average and over the best model.
+    improvements: tuple[Improvement | None, Improvement | None] = (None, None)
 
 
-def hindsight(loss: PointLoss, forecasts: Array, targets: Array) -> Hindsight:
-    """Return the losses in hindsight; rows without a target are ignored."""
+def row_costs(loss: PointLoss, forecasts: Array, targets: Array, model: int | None = None) -> tuple[Array, Array]:
+    """Return (losses of the average of the available forecasts, losses of a model or of all models).
+
+    All rows have a target; a loss is NaN if the forecast is missing.
+    """
+    columns = loss.columns(np.asarray(forecasts))
+    there = ~np.isnan(columns)
+    count = np.maximum(there.sum(axis=1), 1)
+    mean = np.where(there, columns, 0.0).sum(axis=1) / count
+    one = columns if model is None else columns[:, model : model + 1]
+    known = ~np.isnan(one if one.ndim == 2 else one[:, :, 0])
+    with np.errstate(over="ignore", invalid="ignore"):
+        each = np.where(known, loss.value(np.where(np.isnan(one), 0.5, one), targets[:, None]), np.nan)
+        return np.asarray(loss.value(mean, targets), dtype=np.float64), each
+
+
+def hindsight(
+    loss: PointLoss, forecasts: Array, targets: Array, answers: tuple[Any, Array] | None = None, best: int = 0
+) -> Hindsight:
+    """Return the losses in hindsight; rows without a target are ignored.
+
+    `answers` are the numbers of the answered rows, counted from 1, and their answers, which are compared with the
+    average and with model `best`.
+    """
     from hannan import _engine
 
     oracle, costs = best_combination(loss, forecasts, targets), []
-    kept = list(oracle.experts)
+    fixed = list(oracle.experts)
     n = forecasts.shape[1] // loss.depth
     rule = _engine.MixRule(_engine.Mixing.median, loss.price(), -1.7e308, 1.7e308, grid_levels(loss))
     median = _engine.Mixer(rule, n)
+    told = Compared(int(np.isfinite(targets).sum()))
     for first in range(0, len(forecasts), BLOCK):
         known = np.isfinite(targets[first : first + BLOCK])
         rows, goals = (
@@ -86,11 +259,19 @@ def hindsight(loss: PointLoss, forecasts: Array, targets: Array) -> Hindsight:
         )
         median.rows(np.ascontiguousarray(rows), goals, np.empty(len(goals) * loss.depth), None)
         if oracle.weights is not None:
-            mixed = np.tensordot(loss.columns(rows)[:, kept], oracle.weights[kept], axes=(1, 0))
+            mixed = np.tensordot(loss.columns(rows)[:, fixed], oracle.weights[fixed], axes=(1, 0))
             costs.append(np.asarray(loss.value(mixed, goals), dtype=np.float64))
+        if answers is not None:
+            low, high = np.searchsorted(answers[0], [first + 1, first + BLOCK + 1])
+            at = np.asarray(answers[0][low:high]).astype(np.int64) - 1 - first
+            kept = known[at]
+            at, own = at[kept], np.asarray(answers[1][low:high])[kept]
+            ys = np.asarray(targets[first : first + BLOCK])[at]
+            mean, each = row_costs(loss, forecasts[first : first + BLOCK][at], ys, best)
+            told.add(np.asarray(loss.value(own, ys), dtype=np.float64), mean, each[:, 0])
         release(forecasts)
     course = np.cumsum(np.concatenate(costs)) if costs else None
-    return Hindsight(oracle, float(median.mixture), course)
+    return Hindsight(oracle, float(median.mixture), course, (None, None) if answers is None else told.found())
 
 
 def _always_awake(forecasts: Array, targets: Array) -> tuple[int, ...]:

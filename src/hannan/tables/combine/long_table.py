@@ -7,8 +7,10 @@ issued at or after the target time.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -52,6 +54,21 @@ class LongTable:
     def name(self, series: int) -> str:
         """Return the name of a series."""
         return " / ".join(str(value) for value in self.keys[series])
+
+    @cached_property
+    def steps(self) -> Whole | None:
+        """Horizon of each row: the number of times of its series after the issue time, up to the time of the target.
+
+        None without issue times.
+        """
+        if np.array_equal(self.issued, self.due):
+            return None
+        told: Whole = np.empty(len(self.order), dtype=np.int64)
+        for first, last in itertools.pairwise(self.starts.tolist()):
+            times, part = np.unique(self.due[first:last]), slice(first, last)
+            told[part] = np.searchsorted(times, self.due[part], side="right")
+            told[part] -= np.searchsorted(times, self.issued[part], side="right")
+        return told
 
     def by_name(self) -> Whole:
         """Return the rank of each row in the order of the names of the series, then of the rows of a series."""

@@ -1,8 +1,13 @@
-"""Summary, page and files of a panel: totals over all series, then the best and the worst series."""
+"""Summary, page and files of a panel: scaled losses, in which every series counts equally, by series and by horizon.
+
+The loss of a row is divided by the mean loss of the average of the models in its series, so that series with large
+numbers do not decide; sums of losses in the units of the series are printed with it.
+"""
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,6 +20,7 @@ from hannan.saving.formatting import ceiling, clipped, counted, figure, number
 from hannan.saving.result import Shown, plain
 from hannan.tables.combine.calibration import FAN, Fan, calibration_blocks, fan_figure
 from hannan.tables.combine.guarantees import ANY_ROWS, EXCESS
+from hannan.tables.combine.hindsight import ONE_LOOK, Improvement, improvement, row_costs, verdict
 from hannan.tables.combine.long_table import cell_text
 from hannan.tables.combine.panel import PanelSums
 from hannan.tables.combine.quantiles import left_out
@@ -24,14 +30,18 @@ from hannan.tables.combine.summary import (
     aligned,
     compared,
     excess_table,
+    has_interval,
+    improvements_dict,
     no_bounds,
     only_expert,
     pairs,
     promised,
+    so_far,
     waits,
 )
 from hannan.tables.combine.timing import Forecast, forecast_of
 from hannan.tables.write import ROWS, Name, RowWriter, made_by
+from hannan.validation import Array
 
 #: Number of best and of worst series that are listed.
 ENDS = 10
@@ -40,12 +50,103 @@ NAMED = 20
 #: Number of forecasts without a target in the JSON and on the page.
 TOLD = 100
 
+#: Number of horizons that are printed.
+STEPS = 12
+#: Rows whose costs are computed in one call.
+BLOCK = 1 << 16
+
+#: Description of scaled losses.
+SCALED = "losses divided by the mean loss of the average of models in their series; every series counts equally"
+
 #: Reason for no bound over a model with missing forecasts.
 MISSING = "some forecasts of models are missing; hn.Combiner has bounds for a single series"
 
 
+@dataclass(frozen=True)
+class Step:
+    """Scaled losses at one horizon: rows, the combination and the best model there, relative to the average."""
+
+    horizon: int
+    rows: int
+    combined: float
+    model: str
+    model_loss: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the horizon for JSON."""
+        return {"horizon": self.horizon, "rows": self.rows, "ratio_to_mean": self.combined,
+                "best_expert": self.model, "best_expert_ratio_to_mean": self.model_loss}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """Scaled losses: the average of models has 1."""
+
+    #: Mean over the series of the scaled loss of the combination.
+    combined: float
+    #: Scaled loss of each model, and of the combination and of the average in the rows with its forecasts.
+    models: Array = field(hash=False)
+    beside: Array = field(hash=False)
+    means: Array = field(hash=False)
+    #: Improvements over the average and over the best model.
+    improvements: tuple[Improvement | None, Improvement | None]
+    steps: tuple[Step, ...] = ()
+
+    @property
+    def best(self) -> int:
+        """Position of the model with the smallest scaled loss, relative to the combination in the same rows."""
+        return best_of(self.models, self.beside)
+
+
+def best_of(losses: Array, own: Array) -> int:
+    """Return the position of the smallest ratio of `losses` to the losses `own`; models without rows are last."""
+    ratios = np.where(own > 0.0, losses / np.where(own > 0.0, own, 1.0), np.where(losses > 0.0, np.inf, 1.0))
+    return int(np.argmin(np.where((own > 0.0) | (losses > 0.0), ratios, np.inf)))
+
+
+def scaled(panel: PanelSums) -> Scaled | None:
+    """Return the scaled losses of a panel; None if the average of the models has no loss in any series."""
+    table, n = panel.table, len(panel.experts)
+    weight = np.where(panel.mean > 0.0, 1.0 / np.where(panel.mean > 0.0, panel.mean, 1.0), 0.0)
+    if not (weight > 0.0).any():
+        return None
+    weight /= (weight > 0.0).sum()
+    of_row = np.repeat(weight, np.diff(table.starts))
+    rows = np.flatnonzero(~np.isnan(table.targets) & (of_row > 0.0))
+    answers = panel.forecast[table.order]
+    own, mean, each = np.empty(len(rows)), np.empty(len(rows)), np.empty((len(rows), n))
+    for first in range(0, len(rows), BLOCK):
+        part, at = slice(first, first + BLOCK), rows[first : first + BLOCK]
+        targets = table.targets[at]
+        own[part] = panel.loss.value(answers[at], targets)
+        mean[part], each[part] = row_costs(panel.loss, table.forecasts[at], targets)
+    own, mean, each = own * of_row[rows], mean * of_row[rows], each * of_row[rows, None]
+    there = ~np.isnan(each)
+    losses, beside, means = (np.where(there, x, 0.0).sum(axis=0) for x in (each, own[:, None], mean[:, None]))
+    best = best_of(losses, beside)
+    # Targets of one time depend on each other, whatever their series: times are the rows of the intervals.
+    times = np.unique(table.due[rows], return_inverse=True)[1]
+    spoken, kept = there[:, best], np.where(there[:, best], each[:, best], 0.0)
+    sums = [np.bincount(times, x).astype(np.float64) for x in (own, mean, np.where(spoken, own, 0.0), kept)]
+    seen = np.bincount(times, spoken) > 0.0
+    what = "time" if table.timed else "row"
+    found = improvement(sums[0], sums[1], what), improvement(sums[2][seen], sums[3][seen], what)
+    steps: list[Step] = []
+    if table.steps is not None:
+        names, place = np.unique(table.steps[rows], return_inverse=True)
+        counts, (a, b) = np.bincount(place), (np.bincount(place, x) for x in (own, mean))
+        per = [[np.bincount(place, np.where(there[:, i], x, 0.0)) for x in (each[:, i], mean)] for i in range(n)]
+        model, level = np.stack([one[0] for one in per], axis=1), np.stack([one[1] for one in per], axis=1)
+        for k, step in enumerate(names.tolist()):
+            if b[k] > 0.0:
+                i = best_of(model[k], level[k])
+                share = float(model[k, i] / level[k, i]) if level[k, i] > 0.0 else float("nan")
+                steps.append(Step(int(step), int(counts[k]), float(a[k] / b[k]), panel.experts[i], share))
+    return Scaled(float(own.sum()), losses, beside, means, found, tuple(steps))
+
+
 class PanelSummary:
-    """Losses summed over the series, and the loss of each series relative to that of the average."""
+    """Scaled losses, losses summed over the series, and the loss of each series relative to that of the average."""
 
     def __init__(self, panel: PanelSums) -> None:
         self.panel = panel
@@ -53,7 +154,8 @@ class PanelSummary:
         self.total, self.mean, self.median = (float(x.sum()) for x in (panel.mixture, panel.mean, panel.median))
         self.losses, self.beside = panel.losses.sum(axis=0), panel.beside.sum(axis=0)
         self.awake = not bool((panel.beside.sum(axis=1) < panel.mixture * len(panel.experts) * (1 - 1e-12)).any())
-        self.best = int(np.argmax(self.beside - self.losses))
+        self.scaled = scaled(panel)
+        self.best = int(np.argmax(self.beside - self.losses)) if self.scaled is None else self.scaled.best
         spoken = (panel.settled > 0) & (panel.mean > 0.0)
         self.ratio = np.where(spoken, panel.mixture / np.where(spoken, panel.mean, 1.0), np.nan)
 
@@ -90,10 +192,28 @@ class PanelSummary:
             return only_expert(self.panel.experts[0])
         if not self.settled:
             return "no row has a target"
-        best, loss = self.panel.experts[self.best], self.losses[self.best]
-        rival = compared(float(self.beside[self.best]), float(loss), f"your best model ({best})")
-        average = compared(self.total, self.mean, "the equal-weight average")
-        return f"{rival}, {average}, over {self.panel.table.series} series"
+        best, i, many = self.panel.experts[self.best], self.best, self.panel.table.series
+        beside, loss, total, mean = float(self.beside[i]), float(self.losses[i]), self.total, self.mean
+        if self.scaled is not None:
+            beside, loss = float(self.scaled.beside[i]), float(self.scaled.models[i])
+            total, mean = self.scaled.combined, 1.0
+        rival = compared(beside, loss, f"your best model ({best})")
+        average = compared(total, mean, "the equal-weight average")
+        told = f"{rival}, {average}, over {many} series" + " that count equally" * (many > 1)
+        return so_far(self.improvements, told)
+
+    @property
+    def improvements(self) -> tuple[Improvement | None, Improvement | None]:
+        """Improvements of the scaled loss over the average and over the best model."""
+        return (None, None) if self.scaled is None else self.scaled.improvements
+
+    @property
+    def verdict(self) -> str:
+        """Improvements of the scaled loss in words, with their intervals; empty with one model."""
+        if len(self.panel.experts) == 1:
+            return ""
+        whom = "the average of models", f"the best model ({clipped(self.panel.experts[self.best], 30)})"
+        return verdict(list(zip(whom, self.improvements, strict=True)))
 
     def rows(self) -> list[tuple[str, str]]:
         """Return (name, text) pairs: series, rows, losses, and excess losses with their bounds."""
@@ -116,15 +236,17 @@ class PanelSummary:
         rows += [] if panel.clipped is None else [*panel.clipped.lines(), *panel.clipped.assumptions()]
         if not self.settled:
             return rows
+        rows += [("verdict", self.verdict)] if self.verdict else []
         rows += [
-            (name, figure(total) + ("" if mean is None else f", {figure(mean)} per row"))
-            for name, total, mean in self._losses()
+            (name, f"{share} scaled, {figure(total)} in total" + ("" if mean is None else f", {figure(mean)} per row"))
+            for name, share, total, mean in self._losses()
         ]
         if panel.quantiles is not None:
             rows += panel.quantiles.lines()
         if panel.coverage is not None:
-            rows += panel.coverage.report.lines()
+            rows += panel.coverage.lines()
         rows.append(("series by series", self._by_series()))
+        rows += [(f"horizon {one.horizon}", self._step(one)) for one in self.steps[:STEPS]]
         return rows + [
             (f"excess over {whom}", promised(more, bound, why)) for whom, more, bound, why in self._excesses()
         ]
@@ -140,12 +262,33 @@ class PanelSummary:
             parts.append(f"sorted by {', '.join(table.sorted_by)}")
         return ", ".join(parts)
 
-    def _losses(self) -> list[tuple[str, float, float | None]]:
-        """Return (name, total loss, loss per row)."""
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """Scaled losses by horizon; empty without issue times."""
+        return () if self.scaled is None else self.scaled.steps
+
+    def _step(self, one: Step) -> str:
+        return (
+            f"{figure(one.combined)} of the average's loss in {counted(one.rows, 'row')}; best model {one.model} "
+            f"{figure(one.model_loss)}"
+        )
+
+    def _losses(self) -> list[tuple[str, str, float, float | None]]:
+        """Return (name, scaled loss, total loss, loss per row)."""
         name, loss = self.panel.experts[self.best], float(self.losses[self.best])
+        with np.errstate(invalid="ignore", divide="ignore"):
+            medians = float(np.nanmean(self.panel.median / self.panel.mean)) if self.scaled is not None else np.nan
+        shares = ["", "", "", ""]
+        if (told := self.scaled) is not None:
+            i = self.best
+            model = told.models[i] / told.means[i] if told.means[i] > 0.0 else float("nan")
+            shares = [figure(x) for x in (told.combined, 1.0, medians, float(model))]
         each = [("combined", self.total), ("average of models", self.mean), ("median of models", self.median)]
-        told: list[tuple[str, float, float | None]] = [(what, total, total / self.settled) for what, total in each]
-        return [*told, (f"best model ({clipped(name, 30)})", loss, loss / self.settled if self.awake else None)]
+        rows: list[tuple[str, str, float, float | None]] = [
+            (what, share, total, total / self.settled) for (what, total), share in zip(each, shares, strict=False)
+        ]
+        per_row = loss / self.settled if self.awake else None
+        return [*rows, (f"best model ({clipped(name, 30)})", shares[3], loss, per_row)]
 
     def _excesses(self) -> list[tuple[str, float, float | None, str]]:
         """Return (whom, excess loss over it, its bound or None, reason for None), in the words of the results."""
@@ -203,8 +346,15 @@ class PanelSummary:
             "median_of_experts": {"total": self.median},
             "best_expert": {"name": panel.experts[self.best], "total": self.losses[self.best]},
             "quantiles": None if panel.quantiles is None else panel.quantiles.as_dict(panel.experts),
-            "coverage": None if panel.coverage is None else panel.coverage.report.as_dict(),
+            "coverage": None if panel.coverage is None else panel.coverage.as_dict(),
             "clipped": None if panel.clipped is None else panel.clipped.as_dict(),
+            "verdict": self.verdict or None,
+            "improvement": improvements_dict(self.improvements) if len(panel.experts) > 1 else None,
+            "scaled_loss": None if self.scaled is None else {
+                "is": SCALED, "combination": self.scaled.combined, "mean_of_experts": 1.0,
+                "experts": dict(zip(panel.experts, _over(self.scaled.models, self.scaled.means), strict=True)),
+            },
+            "horizons": [one.as_dict() for one in self.steps],
             "ratio_to_mean": {"geometric_mean": self.typical, "worst": float(np.nanmax(self.ratio, initial=-np.inf))},
             "experts": [{"name": name, "total": loss, "combination_in_those_rows": beside, "weight": w}
                         for name, loss, beside, w in zip(panel.experts, self.losses.tolist(), self.beside.tolist(),
@@ -223,6 +373,7 @@ class PanelSummary:
             "combination": float(panel.mixture[s]), "mean": float(panel.mean[s]), "best_expert": panel.experts[best],
             "best_expert_loss": float(panel.losses[s, best]),
             "largest_weight": panel.experts[int(np.argmax(panel.weights[s]))],
+            **({} if panel.coverage is None else {"coverage": panel.coverage.series[s].coverage}),
         }  # fmt: skip
 
     def shown(self) -> Shown:
@@ -232,7 +383,15 @@ class PanelSummary:
         table = [(whom, more, "none" if bound is None else ceiling(bound)) for whom, more, bound, _ in excesses]
         reasons = [("no bound over", text.removeprefix("No bound over the ")) for text in no_bounds(excesses)]
         bounded = any(bound is not None for _, _, bound, _ in excesses)
-        return Shown(self.title, rows, EXCESS, table, reasons, [("bounds", f"{ANY_ROWS}: {PROOFS}")] * bounded)
+        return Shown(
+            self.title, rows, EXCESS, table, [*self.assumptions(), *reasons],
+            [("bounds", f"{ANY_ROWS}: {PROOFS}")] * bounded,
+        )  # fmt: skip
+
+    def assumptions(self) -> list[tuple[str, str]]:
+        """Return what scaled losses are, and the scope of the intervals for improvements."""
+        told = [("scaled", SCALED)] if self.settled and self.scaled is not None else []
+        return told + [("improvements", ONE_LOOK)] * has_interval(self.improvements)
 
     @property
     def title(self) -> str:
@@ -247,22 +406,31 @@ class PanelSummary:
         lines = [self.title, f"{series}; {self._state()}; loss: {panel.loss.name}; rule: {panel.learner}"]
         named = ("models", "ignored", "clipped", "clipped forecasts", "weights", "initial weights", "further member")
         lines += pairs([(name, rows[name]) for name in named if name in rows])
+        lines += pairs([("verdict", rows["verdict"])]) if "verdict" in rows else []
         if self.forecasts:
             waiting = [("forecast", f"{x.text}  for {series}, {x.name}") for series, x in self.forecasts[-SHOWN:]]
             lines += ["", *pairs(waiting)]
         if not self.settled:
             return "\n".join([*lines, "", "no row has a target: no losses"])
-        cells = [(name, figure(x), "" if mean is None else figure(mean)) for name, x, mean in self._losses()]
-        lines += ["", *aligned([("", "total loss", "per row"), *cells]), "", f"series by series: {self._by_series()}"]
+        cells = [(n, share, figure(x), "" if mean is None else figure(mean)) for n, share, x, mean in self._losses()]
+        lines += ["", *aligned([("", "scaled loss", "total loss", "per row"), *cells])]
+        lines += ["", f"series by series: {self._by_series()}"]
+        if self.steps:
+            told = [(f"horizon {x.horizon}", str(x.rows), figure(x.combined), x.model, figure(x.model_loss))
+                    for x in self.steps[:STEPS]]  # fmt: skip
+            lines += ["", *aligned([("", "rows", "loss / average's", "best model", "its loss / average's"), *told])]
+            if len(self.steps) > STEPS:
+                lines.append(f"... {len(self.steps) - STEPS} more, in the JSON and on the page")
         if panel.quantiles is not None and (quantiles := panel.quantiles.lines()):
             lines += ["", *pairs(quantiles)]
         if panel.coverage is not None:
-            lines += ["", "Intervals", *(f"  {line}" for line in pairs(panel.coverage.report.lines()))]
+            lines += ["", "Intervals", *(f"  {line}" for line in pairs(panel.coverage.lines()))]
         excesses = self._excesses()
         lines += ["", *excess_table(excesses)]
         if any(bound is not None for _, _, bound, _ in excesses):
             lines += [f"{ANY_ROWS}:", PROOFS]
-        return "\n".join(lines)
+        notes = self.assumptions()
+        return "\n".join([*lines, *(["", "Assumptions", *(f"  {line}" for line in pairs(notes))] if notes else [])])
 
 
 #: Bars of experts.
@@ -403,6 +571,10 @@ def _times(panel: Any, rows: Any) -> tuple[tuple[str, ...], bool]:
         return tuple(str(int(panel.table.order[row]) + 1) for row in rows), False
     column = panel.labels[list(panel.labels)[-1]]
     return tuple(cell_text(column, int(panel.table.order[row])) for row in rows), True
+
+
+def _over(losses: Array, means: Array) -> list[float | None]:
+    return [a / b if b > 0.0 else None for a, b in zip(losses.tolist(), means.tolist(), strict=True)]
 
 
 def weights_long(panel: PanelSums) -> dict[str, Any]:

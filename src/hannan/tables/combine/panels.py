@@ -24,12 +24,34 @@ from hannan.tables.combine.long_table import long_table
 from hannan.tables.combine.panel import POOL, SHARE, PanelSums, clip_long, combine_long, quantiled_long
 from hannan.tables.combine.panel_summary import PanelSummary, save, weights_long
 from hannan.tables.combine.run import Task
+from hannan.tables.combine.timing import Timing
 from hannan.tables.learner import for_forecasts
 from hannan.tables.read.frames import columns_of
 from hannan.tables.read.table import BadTable, one_role, shown
 
-#: Columns of times and of issue times in frames of statsforecast and mlforecast.
-TIME, ISSUED = "ds", "cutoff"
+#: Columns of series, of times and of issue times in frames of statsforecast, mlforecast and neuralforecast.
+SERIES, TIME, ISSUED = "unique_id", "ds", "cutoff"
+
+
+def usual_roles(
+    names: Sequence[str], timing: Timing, taken: Sequence[str], by: tuple[str, ...] | None
+) -> tuple[tuple[str, ...] | None, Timing]:
+    """Return the columns of series, and the timing, with the usual names of columns that the user did not name.
+
+    A table with `unique_id` and `ds` has many series, unless one of them is `taken` by another role.
+
+    >>> usual_roles(["unique_id", "ds", "cutoff", "y", "ets"], Timing(), ["y"], None)
+    (('unique_id',), Timing(time=None, issued=None, horizon=1))
+    >>> usual_roles(["ds", "cutoff", "y", "ets"], Timing(), ["y"], None)
+    (None, Timing(time='ds', issued='cutoff', horizon=1))
+    """
+    free = [name for name in names if name not in taken]
+    if by is not None or (SERIES in free and TIME in free and timing.time in (None, TIME)):
+        return (SERIES,) if by is None else by, timing
+    if timing.time is None and timing.issued is None and TIME in free:
+        alone = timing.horizon != 1 or ISSUED not in free
+        timing = replace(timing, time=TIME, issued=None if alone else ISSUED)
+    return None, timing
 
 
 @dataclass(frozen=True, repr=False)

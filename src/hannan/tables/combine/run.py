@@ -130,19 +130,18 @@ class InMemory:
 
 
 class OnDisk:
-    """Rows of a file, and the answers to them if they are quantiles, in temporary files."""
+    """Rows of a file, and the answers to them, in temporary files."""
 
     def __init__(self, run: Run) -> None:
-        self._spools = Spool(len(run.models) * run.loss.depth), Spool(1), Spool(1 + len(run.levels))
         self._quantiles = run.grid is not None
+        self._spools = Spool(len(run.models) * run.loss.depth), Spool(1), Spool(1 + max(1, len(run.levels)))
 
     def add(self, chunk: Chunk, answers: Answers) -> None:
         """Keep a chunk and its answers."""
         forecasts, targets, told = self._spools
         forecasts.add(chunk.forecasts)
         targets.add(chunk.targets[:, None])
-        if self._quantiles:
-            told.add(np.column_stack([answers.rows, answers.forecast]))
+        told.add(np.column_stack([answers.rows, answers.forecast]))
 
     @property
     def forecasts(self) -> Array:
@@ -158,7 +157,7 @@ class OnDisk:
     def answers(self) -> tuple[Any, Array]:
         """Return the numbers of the answered rows, and their answers."""
         told = self._spools[2].array()
-        return told[:, 0], told[:, 1:]
+        return told[:, 0], told[:, 1:] if self._quantiles else told[:, 1]
 
     def __enter__(self) -> OnDisk:
         return self
@@ -279,7 +278,10 @@ class Run:
         assert self._kept is not None
         self.close()
         table, targets = self._kept.forecasts, self.pending.rejoin(self._kept.targets)
-        found, quantiles = hindsight(self.loss, table, targets), self._quantiles(self._kept.answers, table, targets)
+        mixer, answers = self.combiner.mixer, self._kept.answers()
+        ahead = np.where(np.asarray(mixer.awake) > 0, mixer.beside - mixer.losses, -np.inf)
+        found = hindsight(self.loss, table, targets, answers, int(np.argmax(ahead)))
+        quantiles = self._quantiles(answers, table, targets)
         covered = None if self.certified is None else self.certified.report()
         told = summarize(self.combiner, self.pending, self.course, found, quantiles, self.task.left_out)
         return replace(told, coverage=covered)
@@ -289,12 +291,12 @@ class Run:
         """Names of the columns of the ends of intervals."""
         return () if self.task.coverage is None else self.task.coverage.written
 
-    def _quantiles(self, answers: Callable[[], Any], table: Array, targets: Array) -> Quantiled | None:
+    def _quantiles(self, answers: tuple[Any, Array], table: Array, targets: Array) -> Quantiled | None:
         from hannan.tables.combine.calibration import Quantiled, calibrated, fan_of
 
         if self.grid is None or not isinstance(self.loss, QuantileLoss):
             return None
-        rows, forecasts = answers()
+        rows, forecasts = answers
         answered = rows.astype(np.int64), forecasts
         calibration = calibrated(self.loss, self.models, answered, table, targets)
         by_level = self.combiner.mixer.by_level() if self.loss.apart else None

@@ -19,7 +19,7 @@ from hannan.tables.combine.clip import Clipped
 from hannan.tables.combine.combiner import Combiner
 from hannan.tables.combine.coverage_report import CoverageReport
 from hannan.tables.combine.guarantees import ANY_ROWS, CURVES, EXCESS, MARKS, OWN_ROWS, Course, Promises
-from hannan.tables.combine.hindsight import Hindsight, Oracle
+from hannan.tables.combine.hindsight import ONE_LOOK, Hindsight, Improvement, Oracle, verdict
 from hannan.tables.combine.quantiles import left_out
 from hannan.tables.combine.timing import Forecast, Pending
 from hannan.tables.read.table import clipped
@@ -119,6 +119,8 @@ class Summary:
     coverage: CoverageReport | None = field(default=None, repr=False)
     #: Effect of clipping, if forecasts were clipped.
     clipped: Clipped | None = field(default=None, repr=False)
+    #: Improvements over the average and over the best expert, with intervals; None: a loss is 0.
+    improvements: tuple[Improvement | None, Improvement | None] = field(default=(None, None), repr=False)
 
     @property
     def best(self) -> Expert | None:
@@ -161,7 +163,16 @@ class Summary:
         best = self.best
         where = "" if best.rows == self.settled else f" in the {counted(best.rows, 'row')} with its forecasts"
         rival = compared(best.mix_loss, best.loss, f"your best model ({best.name}){where}")
-        return f"{rival}, {compared(self.mix_loss, self.mean_loss, 'the equal-weight average')}"
+        told = f"{rival}, {compared(self.mix_loss, self.mean_loss, 'the equal-weight average')}"
+        return so_far(self.improvements, told)
+
+    @property
+    def verdict(self) -> str:
+        """Improvements over the average and over the best model, with their intervals; empty with one model."""
+        if self.n == 1 or self.best is None:
+            return ""
+        whom = "the average of models", f"the best model ({shortened(self.best.name, 30)})"
+        return verdict(list(zip(whom, self.improvements, strict=True)))
 
     def comparisons(self) -> list[tuple[str, float, float | None, str]]:
         """Return (whom, excess loss over it, its bound or None, reason for None) in the words of the JSON."""
@@ -190,6 +201,8 @@ class Summary:
             "answer": self.headline,
             "better_than_best_expert_percent": None if best is None else ahead_of(best.mix_loss, best.loss),
             "better_than_mean_percent": self.better(self.mean_loss),
+            "verdict": self.verdict or None,
+            "improvement": improvements_dict(self.improvements) if self.n > 1 else None,
             "rows": {"answered": self.answered, "settled": self.settled, "waiting": self.waiting, "late": self.late},
             "forecasts": [waits(one) for one in self.forecasts],
             "loss": self.loss,
@@ -251,6 +264,7 @@ class Summary:
         rows += [] if self.clipped is None else self.clipped.lines()
         if not self.settled:
             return rows
+        rows += [("verdict", self.verdict)] if self.verdict else []
         rows += [(name, f"{figure(total)}, {figure(mean)} per row{more}") for name, total, mean, more in self._losses()]
         if self.quantiles is not None:
             rows += self.quantiles.lines()
@@ -310,6 +324,8 @@ class Summary:
     def assumptions(self) -> list[tuple[str, str]]:
         """Return the assumptions that apply, by what they are about."""
         rows: list[tuple[str, str]] = []
+        if has_interval(self.improvements):
+            rows.append(("improvements", ONE_LOOK))
         if self.promises.filled and self.best is not None and self.best.rows < self.settled:
             rows.append(("best model", self.promises.filled))
         elif self.own_loss is not None and self.sleepers:
@@ -347,6 +363,7 @@ class Summary:
         lines = [self.title, f"{rows['rows']}; loss: {self.loss}; rule: {self.learner}"]
         lines += [f"ignored  {rows['ignored']}"] if "ignored" in rows else []
         lines += [f"clipped  {rows['clipped']}"] if "clipped" in rows else []
+        lines += pairs([("verdict", rows["verdict"])]) if "verdict" in rows else []
         if self.forecasts:
             lines += ["", *pairs([("forecast", f"{one.text}  for {one.name}") for one in self.forecasts[-SHOWN:]])]
         if not self.settled:
@@ -380,6 +397,27 @@ def only_expert(name: str) -> str:
     "nothing to combine: 'naive' is the only model"
     """
     return f"nothing to combine: {clipped(name)} is the only model"
+
+
+def so_far(found: Sequence[Improvement | None], told: str) -> str:
+    """Return a headline, after a note if it is too early for a verdict.
+
+    >>> so_far([Improvement(2.0, early="after 4 rows (at least 20 are needed)")], "2.0% better than ets")
+    'too early to say after 4 rows (at least 20 are needed); so far 2.0% better than ets'
+    """
+    early = next((one.early for one in found if one is not None and one.early), "")
+    return f"too early to say {early}; so far {told}" if early else told
+
+
+def has_interval(found: Sequence[Improvement | None]) -> bool:
+    """Return True if one of the improvements has an interval."""
+    return any(one is not None and one.low is not None for one in found)
+
+
+def improvements_dict(found: Sequence[Improvement | None]) -> dict[str, Any]:
+    """Return the improvements over the average and over the best model for JSON."""
+    each = [None if one is None else one.as_dict() for one in found]
+    return {**dict(zip(("over_mean", "over_best_expert"), each, strict=True)), "intervals": ONE_LOOK}
 
 
 def waits(one: Forecast) -> dict[str, Any]:
@@ -511,6 +549,7 @@ def summarize(
         quantiles=quantiles,
         left_out=left_out,
         clipped=None if combiner.clipping is None else combiner.clipping.result(),
+        improvements=found.improvements,
     )
 
 

@@ -90,7 +90,15 @@ def _rows(columns: list[Array], names: list[str]) -> Array:
 
 def names_of(table: Any) -> list[str]:
     """Return the names of the columns of a table."""
+    if hasattr(table, "collect_schema"):  # A lazy frame of polars is not computed.
+        return [str(name) for name in table.collect_schema().names()]
     return list(_columns(table))
+
+
+def index_of(table: Any) -> list[str]:
+    """Return the names of the index of a pandas frame; earlier releases of statsforecast have the series there."""
+    names = getattr(getattr(table, "index", None), "names", None)
+    return [name for name in names or () if isinstance(name, str)]
 
 
 def columns_of(table: Any, needed: Sequence[str]) -> dict[str, Any]:
