@@ -122,16 +122,18 @@ void bind_players(nb::module_& m) {
         .def_prop_ro("open_moves", &open_moves, "Moves that await feedback.")
         .def(
             "_issue",
-            [](Book& book, nb::object action, nb::object last, nb::object kept) {
+            [](Book& book, nb::object action, nb::object last, nb::object kept, nb::object whole) {
                 const bool number = PyFloat_CheckExact(last.ptr());
                 Ticket& ticket = book.issue(std::move(action), -1, number ? nb::cast<double>(last) : 0.0, 0.0);
                 // The move has no other owner yet, as PyTuple_SetItem requires.
                 if (!number && PyTuple_SetItem(ticket.move.ptr(), 3, last.release().ptr())) throw nb::python_error();
+                if (!whole.is_none() && PyTuple_SetItem(ticket.move.ptr(), 4, whole.release().ptr())) throw nb::python_error();
                 ticket.kept = std::move(kept);
                 return ticket.move;
             },
-            "action"_a, "last"_a, "kept"_a.none(),
-            "Issue the ticket of the next round; `last` is the fourth field of the move, if it has one.")
+            "action"_a, "last"_a, "kept"_a.none(), "whole"_a = nb::none(),
+            "Issue the ticket of the next round; `last` and `whole` are the fourth and fifth field of the move, if it has "
+            "them.")
         .def(
             "_open_move",
             [](Book& book, i64 round) -> nb::object {

@@ -31,8 +31,8 @@ public:
                     PyObject_IsSubclass(type_.ptr(), reinterpret_cast<PyObject*>(&PyTuple_Type)) == 1,
                 "move_type must be a subclass of tuple");
         places_ = i64(nb::len(nb::object(type_.attr("_fields"))));
-        require(places_ == 3 || places_ == 4,
-                "move_type must have 3 or 4 fields: id, round, action and an optional number");
+        require(places_ >= 3 && places_ <= 5,
+                "move_type must have 3 to 5 fields: id, round, action and optional numbers");
         // From Python 3.14 on a tuple stores its hash, which only tuple.__new__ initializes.
         if (Py_Version < 0x030e0000)
             alloc_ = reinterpret_cast<allocfunc>(
@@ -118,20 +118,22 @@ public:
         // A move of strings and numbers cannot be part of a cycle.
         if (PyLong_CheckExact(action.ptr())) PyObject_GC_UnTrack(move.ptr());
         nb::object number_of_round = nb::steal(PyLong_FromLongLong(round));
-        nb::object last = places_ == 4 ? nb::steal(PyFloat_FromDouble(number)) : nb::object();
-        if (!number_of_round.is_valid() || (places_ == 4 && !last.is_valid())) throw nb::python_error();
+        nb::object last = places_ >= 4 ? nb::steal(PyFloat_FromDouble(number)) : nb::object();
+        if (!number_of_round.is_valid() || (places_ >= 4 && !last.is_valid())) throw nb::python_error();
         PyTuple_SetItem(move.ptr(), 0, nb::object(id_).release().ptr());
         PyTuple_SetItem(move.ptr(), 1, number_of_round.release().ptr());
         PyTuple_SetItem(move.ptr(), 2, action.release().ptr());
-        if (places_ == 4) PyTuple_SetItem(move.ptr(), 3, last.release().ptr());
+        if (places_ >= 4) PyTuple_SetItem(move.ptr(), 3, last.release().ptr());
+        if (places_ == 5) PyTuple_SetItem(move.ptr(), 4, nb::none().release().ptr());
         return move;
     }
 
 private:
     nb::object made_slowly(nb::object action, i64 round, double number) {
         const auto make = reinterpret_cast<newfunc>(PyType_GetSlot(&PyTuple_Type, Py_tp_new));
-        const nb::tuple places =
-            places_ == 4 ? nb::make_tuple(id_, round, action, number) : nb::make_tuple(id_, round, action);
+        const nb::tuple places = places_ == 5   ? nb::make_tuple(id_, round, action, number, nb::none())
+                                 : places_ == 4 ? nb::make_tuple(id_, round, action, number)
+                                                : nb::make_tuple(id_, round, action);
         nb::object move = nb::steal(
             make(reinterpret_cast<PyTypeObject*>(type_.ptr()), nb::make_tuple(places).ptr(), nullptr));
         if (!move.is_valid()) throw nb::python_error();

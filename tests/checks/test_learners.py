@@ -72,7 +72,8 @@ LEARNERS = [
     hn.PrivateBall(hn.Ball(2), 1.0, 1.0, rounds=900),
     hn.PrivateBall(hn.Ball(1, 2.0, (5.0,)), 3.0, 0.5, 1e-5, 900, 2, "replace"),
     hn.SlateBandit(4, 2), hn.SlateBandit(3, 3), hn.SlateBandit(4, 1), hn.SlateBandit(4, 2, hn.Horizon(400)),
-    hn.SlateBandit.robust(4, 2, 400), hn.SlateBandit(["a", "b", "c"], 2, loss_range=(-2.0, 6.0), gains=True),
+    hn.SlateBandit.robust(4, 2, 400), hn.SlateBandit(4, 2, draw="conditional"),
+    hn.SlateBandit(["a", "b", "c"], 2, loss_range=(-2.0, 6.0), gains=True),
     hn.FPL(hn.MSets(4, 2), 5.0), hn.FPL(hn.Assignments(2), 5.0, "exponential"), hn.FPLTrix(hn.MSets(4, 2)),
 ]  # fmt: skip
 

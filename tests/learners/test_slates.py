@@ -86,7 +86,7 @@ def test_frequencies_equal_the_probabilities(n, m):
     x = run.probabilities()
     counts = np.zeros(n)
     for _ in range(draws):
-        items, shares, _ = run.act()
+        items, shares, *_ = run.act()
         assert len(set(items)) == m
         assert shares == tuple(x[list(items)])
         counts[list(items)] += 1
@@ -369,13 +369,13 @@ def test_restricted_draws_take_each_item_with_its_probability():
     run, _, x = restricted_run(losses, 4, 1.5, awake)
     counts = np.zeros(9)
     for _ in range(draws):
-        items, shares, _ = run.act(awake)
+        items, shares, *_ = run.act(awake)
         assert len(set(items)) == 4
         assert shares == tuple(x[list(items)])
         counts[list(items)] += 1
     assert (np.abs(counts - draws * x) <= 5.0 * np.sqrt(draws * x * (1.0 - x)) + 1e-9).all()
     few = np.arange(9) < 3
-    items, shares, _ = run.act(few)
+    items, shares, *_ = run.act(few)
     assert sorted(items) == [0, 1, 2]
     assert shares == (1.0, 1.0, 1.0)
 

@@ -536,7 +536,7 @@ def move_is_settled_once(learner: Any) -> None:
         bad += [("a move of a future round", move._replace(round=99)), ("a move of round 0", move._replace(round=0))]
         bad.append(("a move of the round [1]", move._replace(round=[1])))
         if "probability" in getattr(move, "_fields", ("probability",)) and hasattr(move, "probability"):
-            bad.append(("a move of another probability", move._replace(probability=move.probability / 2)))
+            bad.append(("a move of another probability", move._replace(probability=(move.probability or 0.5) / 2)))
         bad.append(("a move of another action", move._replace(action=_other(move.action))))
     losses, before = adapter.observed(move, adapter.losses(1)), state(adapter.player)
     for what, ticket in bad:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -26,6 +26,14 @@ _THEOREM = "slates with the Tsallis regularizer, docs/proofs/slates.md"
 _ANYTIME, _REDUCED = Anytime(), ReducedVariance()
 #: Numbers of the estimators in the engine.
 ESTIMATORS = {ImportanceWeighted: 0, ReducedVariance: 1, ImplicitExploration: 2}
+#: Numbers of the draws in the engine.
+DRAWS = {"systematic": 0, "conditional": 1}
+
+
+def check_draw(draw: object) -> None:
+    """Raise ValueError if `draw` is not the name of a draw."""
+    if draw not in DRAWS:
+        raise ValueError(f'draw must be "systematic" or "conditional"; got {draw!r}')
 
 
 @dataclass(frozen=True, repr=False)
@@ -50,14 +58,20 @@ class SlateBandit(saving.Described):
         Smallest and largest loss of an item.
     gains : bool
         Whether values are rewards (larger is better).
+    draw : {"systematic", "conditional"}, optional
+        Draw of the slate with the same inclusion probabilities. "systematic" (default) is exact and the fastest;
+        "conditional" is the draw of maximum entropy, and reports the probability of the slate (`move.probability`).
     arms : tuple of str, optional
         Names of the items, set if `n` is a list of names.
 
     Notes
     -----
     x_t = argmin <Lhat_{t-1}, x> - 2 s_t sum sqrt(x_i) over 0 <= x <= 1 with sum x_i = m, and lhat_i = b_i + 1{i shown}
-    (l_i - b_i)/x_i. With r = sqrt(m n) the regret is at most about 2 sqrt(T r (r - m)) (docs/proofs/slates.md). The
-    probability of a slate is not reported: for items in random order it has no known closed form.
+    (l_i - b_i)/x_i. With r = sqrt(m n) the regret is at most about 2 sqrt(T r (r - m)) (docs/proofs/slates.md). For
+    the systematic draw, the probability of a slate is not reported: for items in random order it has no known closed
+    form. The conditional draw is P(slate) = product of w_i over its items/e_m(w), with weights w that are fitted to x
+    up to a relative difference of about 1e-12; the probabilities that are reported and used are those of the fitted
+    draw.
 
     Examples
     --------
@@ -66,6 +80,8 @@ class SlateBandit(saving.Described):
     >>> move = SlateBandit(["a", "b", "c", "d"], 2).start(seed=0).act()
     >>> len(set(move.actions)), round(sum(move.probabilities), 12)
     (2, 1.0)
+    >>> round(SlateBandit(4, 2, draw="conditional").start(seed=0).act().probability, 12)  # 1/6: six slates
+    0.166666666667
     """
 
     n: Any
@@ -74,6 +90,7 @@ class SlateBandit(saving.Described):
     estimator: Estimator = _REDUCED
     loss_range: tuple[float, float] = (0.0, 1.0)
     gains: bool = False
+    draw: Literal["systematic", "conditional"] = "systematic"
     #: Names of the items, if they have any.
     arms: tuple[str, ...] | None = field(default=None, repr=False)
 
@@ -102,6 +119,7 @@ class SlateBandit(saving.Described):
         put(self, "loss_range", validation.loss_range(self.loss_range, validation.LARGEST_LOSS))
         if not isinstance(self.gains, bool):
             raise ValueError(f"gains must be True or False; got {self.gains!r}")
+        check_draw(self.draw)
 
     @classmethod
     def robust(cls, n: Any, size: int, rounds: int, **options: Any) -> SlateBandit:
@@ -116,7 +134,7 @@ class SlateBandit(saving.Described):
         rounds : int
             Number of rounds.
         **options
-            `loss_range` and `gains`.
+            `loss_range`, `gains` and `draw`.
 
         Returns
         -------
@@ -148,7 +166,10 @@ class SlateBandit(saving.Described):
 
     def __repr__(self) -> str:
         parts = [repr(list(self.arms) if self.arms else self.n), repr(self.size)]
-        defaults = {"tuning": Anytime(), "estimator": ReducedVariance(), "loss_range": (0.0, 1.0), "gains": False}
+        defaults = {
+            "tuning": Anytime(), "estimator": ReducedVariance(), "loss_range": (0.0, 1.0), "gains": False,
+            "draw": "systematic",
+        }  # fmt: skip
         parts += [f"{name}={value!r}" for name in defaults if (value := getattr(self, name)) != defaults[name]]
         return f"SlateBandit({', '.join(parts)})"
 
@@ -279,6 +300,8 @@ class SlateBandit(saving.Described):
         return self._stated(terms | more, "any", most)
 
     def _stated(self, terms: Terms, against: bounds.Against, most: float) -> Bound:
+        if self.draw == "conditional":
+            terms = slates.fitted(terms, self.size, round(most / (self.width * self.size)))
         value = bounds.rounded_up(math.fsum(terms.values())) * self.width
         if value >= most:
             return bounds.trivial(most, "rounds x range x size")
@@ -310,7 +333,7 @@ class SlateBandit(saving.Described):
         schedule = self.schedule()
         return _engine.Slates(
             n=self.n, m=self.size, c=schedule.c, a=schedule.a, b=schedule.b,
-            estimator=ESTIMATORS[type(self.estimator)], gamma=self.exploration, words=words,
+            estimator=ESTIMATORS[type(self.estimator)], gamma=self.exploration, words=words, draw=DRAWS[self.draw],
         )  # fmt: skip
 
     def start(self, seed: int | None = None, name: str | None = None) -> SlatePlayer:

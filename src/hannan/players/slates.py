@@ -12,6 +12,7 @@ import numpy as np
 
 from hannan import _engine, validation
 from hannan.mathematics.bounds import Bound, rounded_up
+from hannan.mathematics.slates import FITTED
 from hannan.mathematics.streams import words
 from hannan.players import identity
 from hannan.players.certificate import EVERY_TIME, Certificate, in_rounds
@@ -30,6 +31,7 @@ class SlateTicket(NamedTuple):
     round: int
     action: tuple[int, ...]
     probabilities: tuple[float, ...]
+    probability: float | None = None
 
 
 class SlateMove(Written, SlateTicket):
@@ -45,6 +47,9 @@ class SlateMove(Written, SlateTicket):
         Items in the order in which they are shown.
     probabilities : tuple of float
         Inclusion probability of each shown item: the propensity that off-policy evaluation needs.
+    probability : float or None
+        Probability of the whole slate, as a set. None for the systematic draw: for items in random order it is a mean
+        over all orders, without a known closed form. 0.0 if it is below 1e-308.
 
     Examples
     --------
@@ -69,14 +74,6 @@ class SlateMove(Written, SlateTicket):
     def actions(self) -> tuple[int, ...]:
         """Items in the order in which they are shown."""
         return self.action
-
-    @property
-    def probability(self) -> None:
-        """Probability of the whole slate: unknown for systematic sampling.
-
-        For items in random order it is a mean over all orders, without a known closed form.
-        """
-        return None
 
     def to_json(self) -> str:
         """Return the ticket as JSON text, to be logged and settled later, also after a restart.
@@ -121,6 +118,8 @@ def slate_move_of(names: tuple[str, ...]) -> type[SlateMove]:
     return type("SlateMove", (SlateMove,), {"__slots__": (), "names": names}) if names else SlateMove
 
 
+#: Why there is no bound after a larger difference.
+NOT_FITTED = "the weights of the conditional draw were not found: an inclusion probability differs by a share of {:.1e}"
 #: Meaning of the regret if items were unavailable.
 REPLACED = (
     "items were unavailable {where}: there, the regret compares with a slate whose unavailable items are replaced by "
@@ -192,9 +191,9 @@ class SlatePlayer(DecisionsPlayer):
             Items and their inclusion probabilities.
         """
         mask = self._mask(awake)
-        items, probabilities, kept = self._run.act(mask)
+        items, probabilities, kept, whole = self._run.act(mask)
         self._restricted += mask is not None
-        move: SlateMove = self._issue(items, probabilities, kept)
+        move: SlateMove = self._issue(items, probabilities, kept, whole)
         return move
 
     def observe(self, move: Any, loss: Any = None, *, reward: Any = None, missing: float | None = None) -> None:
@@ -276,7 +275,7 @@ class SlatePlayer(DecisionsPlayer):
         return float(np.sort(self.losses)[: self.learner.size].sum())
 
     def _bound(self, best: float | None) -> tuple[Bound | None, str]:
-        if withheld := self._lost() or self._late():
+        if withheld := self._lost() or self._late() or self._misfit():
             return None, withheld
         for against in ("any", None):
             try:
@@ -285,6 +284,10 @@ class SlatePlayer(DecisionsPlayer):
             except ValueError as reason:
                 why = str(reason)
         return None, why
+
+    def _misfit(self) -> str:
+        """Return why there is no bound if the conditional draw had other inclusion probabilities; usually empty."""
+        return NOT_FITTED.format(self._run.deviation) if self._run.deviation > FITTED else ""
 
     def _this_run(self, delta: float, regret: float) -> float:
         """Return the bound of Theorem 3 on the realized regret, for losses in [0, 1]."""
@@ -308,7 +311,7 @@ class SlatePlayer(DecisionsPlayer):
         learner, regret, gamma = self.learner, self.own - self.least_estimate(), self.learner.exploration
         line, says = plain.on_this_run, plain.on_this_run_says
         if delta is not None and gamma > 0.0 and learner.size < learner.n:
-            why = self._lost() or ("moves are pending" if self._open_count else "")
+            why = self._lost() or self._misfit() or ("moves are pending" if self._open_count else "")
             line = None if why else learner.width * self._this_run(plain.delta or delta, regret)
             says = f"no high-probability bound: {why}" if why else f"with probability {sure(delta)}, {EVERY_TIME}"
         return dataclasses.replace(
@@ -336,8 +339,24 @@ class SlatePlayer(DecisionsPlayer):
         return {
             **Book._saved(self),
             "stream": [str(int(word)) for word in self._run.words], "own": self.own, "losses": self.losses,
-            "restricted": self._restricted, "shown": self._shown, "filled": self._filled,
+            "restricted": self._restricted, "shown": self._shown, "filled": self._filled, **self._fit(),
         }  # fmt: skip
+
+    def _fit(self) -> dict[str, Any]:
+        """Return the state of the conditional draw; empty for other draws."""
+        if not len(self._run.ratios):
+            return {}
+        return {"ratios": self._run.ratios, "deviation": self._run.deviation}
+
+    def _restore_fit(self, state: dict[str, Any]) -> None:
+        if not len(self._run.ratios):
+            return
+        ratios = np.asarray(state["ratios"])
+        if ratios.dtype != np.float64 or ratios.shape != (self.learner.n,):
+            raise ValueError(f"its weights of the draw must be {self.learner.n} numbers; got {validation.brief(ratios)}")
+        fields.within(ratios, "weights of the draw", 1e-100, 1e100)
+        deviation = fields.number(state["deviation"], "deviation of the draw", 0.0, 1.0)
+        self._run.ratios, self._run.deviation = np.ascontiguousarray(ratios), deviation
 
     def _renew(self) -> None:
         self._run.words = identity.renewed(self._run.words)
@@ -354,20 +373,24 @@ class SlatePlayer(DecisionsPlayer):
         restricted = fields.whole(state["restricted"], "rounds with unavailable items", 0, rounds)
         shown = fields.whole(state["shown"], "shown items", 0, rounds * self.learner.size)
         filled = fields.whole(state["filled"], "items without feedback", 0, shown)
+        self._restore_fit(state)
         Book._restore(self, state)
         self.own, self._restricted, self._shown, self._filled = own, restricted, shown, filled
         self._run.restore(np.ascontiguousarray(losses), rounds)
         self._run.words = np.array([int(word) for word in stream], dtype=np.uint64)
 
     def _chosen(self, *rest: Any) -> tuple[Any, ...]:
-        action, shares = rest
+        action, shares, whole = rest
         most = self.learner.size
         items = tuple(fields.whole(i, "item", 0, self.learner.n - 1) for i in fields.items(action, "slate"))
         chances = fields.items(shares, "probabilities", len(items))
         found = tuple(fields.number(share, "probability", 2.0**-52, 1.0) for share in chances)
         if len(set(items)) != len(items) or not 1 <= len(items) <= most:
             raise ValueError(f"corrupt file: expected 1 to {most} different items; found {validation.brief(items)}")
-        return items, found
+        known = len(self._run.ratios) > 0
+        if known is (whole is None):
+            raise ValueError(f"corrupt file: expected {'a' if known else 'no'} probability of the slate; found {whole!r}")
+        return items, found, fields.number(whole, "probability of the slate", 0.0, 1.0) if known else None
 
     def _told(self, move: Any, plain: Any, kept: Any) -> Any:
         n, few = self.learner.n, len(move.action)
