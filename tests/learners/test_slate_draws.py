@@ -38,7 +38,7 @@ def test_conditional_draw_equals_the_distribution_of_maximum_entropy():
         items, shares, _, chance = run.act()
         np.testing.assert_allclose(run.probabilities(), x, rtol=2e-12)
         assert shares == tuple(run_of(losses, m, scale).probabilities()[list(items)])
-        if 1e-4 < x.min() and x.max() < 1.0 - 1e-4:
+        if x.min() > 1e-4 and x.max() < 1.0 - 1e-4:
             wanted = naive_slates.conditional(x, m)
             assert chance == pytest.approx(wanted[tuple(sorted(items))], rel=1e-9)
 

@@ -85,5 +85,7 @@ def leaders(losses, m, scale):
             return math.exp(-z) * counts[:m].sum()
 
         cuts = sorted({0.0, 60.0, *(c for c in d[i] - d if 0.0 < c < 60.0)})
-        found[i] = math.fsum(quad(integrand, a, b, epsabs=1e-14, epsrel=1e-13, limit=200)[0] for a, b in itertools.pairwise(cuts))
+        found[i] = math.fsum(
+            quad(integrand, a, b, epsabs=1e-14, epsrel=1e-13, limit=200)[0] for a, b in itertools.pairwise(cuts)
+        )
     return found
