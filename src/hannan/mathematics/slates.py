@@ -109,7 +109,7 @@ def unavailable(n: int, size: int, scale: Callable[[Array], Array], rounds: int,
 def fitted(terms: Terms, size: int, rounds: int) -> Terms:
     """Return the terms with the cost of a draw whose inclusion probabilities differ from x by a share of `FITTED`.
 
-    The own loss of a round changes by a share of FITTED of at most m, and its cost E D by a share of at most 3.1 FITTED.
+    The own loss of a round changes by at most m FITTED, and its cost E D by a share of at most 3.1 FITTED.
 
     >>> fitted({"r T/s": 10.0}, 2, 1000)["fitted draw"] < 1e-5
     True

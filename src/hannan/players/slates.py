@@ -353,7 +353,9 @@ class SlatePlayer(DecisionsPlayer):
             return
         ratios = np.asarray(state["ratios"])
         if ratios.dtype != np.float64 or ratios.shape != (self.learner.n,):
-            raise ValueError(f"its weights of the draw must be {self.learner.n} numbers; got {validation.brief(ratios)}")
+            raise ValueError(
+                f"its weights of the draw must be {self.learner.n} numbers; got {validation.brief(ratios)}"
+            )
         fields.within(ratios, "weights of the draw", 1e-100, 1e100)
         deviation = fields.number(state["deviation"], "deviation of the draw", 0.0, 1.0)
         self._run.ratios, self._run.deviation = np.ascontiguousarray(ratios), deviation
@@ -389,7 +391,8 @@ class SlatePlayer(DecisionsPlayer):
             raise ValueError(f"corrupt file: expected 1 to {most} different items; found {validation.brief(items)}")
         known = len(self._run.ratios) > 0
         if known is (whole is None):
-            raise ValueError(f"corrupt file: expected {'a' if known else 'no'} probability of the slate; found {whole!r}")
+            wanted = "a" if known else "no"
+            raise ValueError(f"corrupt file: expected {wanted} probability of the slate; found {whole!r}")
         return items, found, fields.number(whole, "probability of the slate", 0.0, 1.0) if known else None
 
     def _told(self, move: Any, plain: Any, kept: Any) -> Any:
