@@ -127,7 +127,7 @@ def figure_for_print(
         axes.spines[["top", "right"]].set_visible(False)
         if log:
             axes.set_xscale("log")
-            axes.set_yscale("log")
+            axes.set_yscale("log", nonpositive="mask")
     for axes in grid[len(environments) :]:
         axes.remove()
     handles, labels = grid[0].get_legend_handles_labels()
