@@ -6,6 +6,7 @@ import os
 import re
 from pathlib import Path
 
+import generated
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -111,3 +112,17 @@ def test_sliders_of_the_lens_draw_their_pictures(monkeypatch):
     assert len(widgets) == 3
     drawn = [out for state in client.widget_state.values() for out in state.get("outputs", [])]
     assert sum("image/png" in out.get("data", {}) for out in drawn) == 3
+
+
+def test_the_companion_of_the_paper_prints_its_outputs():
+    """The notebook has one cell per family of claims, and is committed with its outputs; `make pages` writes them."""
+    nbformat = pytest.importorskip("nbformat")
+    pytest.importorskip("nbclient")
+    kept, fresh = nbformat.read(generated.NOTEBOOK, as_version=4), generated.executed(generated.NOTEBOOK)
+    cells = [cell for cell in fresh.cells if cell.cell_type == "code"]
+    for old, new in zip((cell for cell in kept.cells if cell.cell_type == "code"), cells, strict=True):
+        assert old.outputs == new.outputs, old.source
+    text = "".join(out.text for cell in cells for out in cell.outputs)
+    assert len(re.findall("control: fails\n", text)) >= 30
+    assert "control: holds" not in text
+    assert len(cells) == len([cell for cell in fresh.cells if cell.cell_type == "markdown"])
