@@ -6,6 +6,7 @@ rescales or repairs a value. Callers validate before they change any state.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import operator
 import sys
@@ -185,17 +186,23 @@ def complete(cls: type, base: type, needed: Sequence[str], possible: str) -> Non
         )
 
 
-def user_defined(thing: Any, names: Sequence[str]) -> list[str]:
+def user_defined(thing: Any, names: Sequence[str]) -> tuple[str, ...]:
     """Return the names whose definition for the class of `thing` is outside this package.
 
     >>> class Number(int):
     ...     def bit_length(self): return 0
     >>> Number.__module__ = "user"
     >>> user_defined(Number(3), ["bit_length"])
-    ['bit_length']
+    ('bit_length',)
     """
-    definers = {name: next(c for c in type(thing).__mro__ if name in vars(c)) for name in names}
-    return [name for name, cls in definers.items() if not cls.__module__.startswith("hannan.")]
+    kind: Any = type(thing)
+    return _user_defined(kind, tuple(names))
+
+
+@functools.lru_cache(maxsize=256)
+def _user_defined(kind: type, names: tuple[str, ...]) -> tuple[str, ...]:
+    definers = {name: next(c for c in kind.__mro__ if name in vars(c)) for name in names}
+    return tuple(name for name, cls in definers.items() if not cls.__module__.startswith("hannan."))
 
 
 def unmasked(values: Any, name: str) -> Any:

@@ -273,6 +273,75 @@ def test_learners_reject_overridden_compiled_regularizer(make: Any, use: Any) ->
         use(make())
 
 
+@dataclass(frozen=True)
+class Narrow(hn.Laplace):
+    """Overrides the density and the cdf of a law whose compiled form is that of the parent."""
+
+    def density(self, z: Any) -> Any:
+        return 2.0 * super().density(2.0 * np.asarray(z))
+
+    def cdf(self, z: Any) -> Any:
+        return super().cdf(2.0 * np.asarray(z))
+
+
+class OwnHazard(hn.Exponential):
+    hazard = 0.5
+
+
+class Kernel(hn.Law):
+    """Names a compiled law, whatever its own density is."""
+
+    kernel = "exponential"
+
+    def density(self, z: Any) -> Any:
+        return np.where(np.abs(np.asarray(z)) < 0.5, 1.0, 0.0)
+
+    def cdf(self, z: Any) -> Any:
+        return np.clip(np.asarray(z) + 0.5, 0.0, 1.0)
+
+
+class RenamedLaw(hn.Laplace):
+    """Control: adds nothing, so the parent's compiled law is right."""
+
+
+class Tabulated(hn.Law):
+    """Control: the density and the cdf of `Narrow`, without a compiled parent."""
+
+    def density(self, z: Any) -> Any:
+        return Narrow().density(z)
+
+    def cdf(self, z: Any) -> Any:
+        return Narrow().cdf(z)
+
+
+LAW_USES = [
+    lambda law: hn.FTPL(law, 1.0),
+    lambda law: hn.Experts(3, law, hn.Fixed(2.0)),
+    lambda law: hn.Bandit(3, law, hn.Fixed(2.0)),
+    lambda law: hn.ExpertBandit(3, 4, law, hn.Fixed(2.0)),
+]
+
+
+@pytest.mark.parametrize(("make", "member"), [(Narrow, "density, cdf"), (OwnHazard, "hazard"), (Kernel, "kernel")])
+@pytest.mark.parametrize("use", LAW_USES)
+def test_learners_reject_overridden_compiled_law(make: Any, member: str, use: Any) -> None:
+    with pytest.raises(ValueError, match=rf"(smoothing|law) must not override.*{make.__name__}.*{member}.*hn\.Law"):
+        use(make())
+
+
+@pytest.mark.parametrize("use", LAW_USES)
+def test_control_sound_laws_are_accepted(use: Any) -> None:
+    use(RenamedLaw())
+    use(Tabulated())
+
+
+def test_control_the_overridden_density_would_not_be_played() -> None:
+    """The compiled parent plays another distribution than the density of the subclass."""
+    ours, parent = (hn.FTPL(law, 1.0).gradient([0.0, 1.0]) for law in (Tabulated(), RenamedLaw()))
+    assert abs(ours[0] - parent[0]) > 0.05
+    assert abs(ours[0] - hn.FTPL(hn.Laplace(), 0.5).gradient([0.0, 1.0])[0]) < 1e-6
+
+
 def test_plain_subclass_plays_its_parent() -> None:
     assert copy.deepcopy(hn.Tsallis(0.25)) == hn.Tsallis(0.25)
     ours, theirs = (hn.play(hn.Experts(4, r, hn.Fixed(2.0)), LOSSES) for r in (Renamed(), hn.Entropy()))

@@ -23,7 +23,6 @@ from hannan.mathematics.bounds import (
     checked,
     covers,
 )
-from hannan.mathematics.regularizers import Regularizer, check_playable
 from hannan.mathematics.smoothing import Smoothing
 from hannan.saving.result import Shown, as_html
 
@@ -271,8 +270,7 @@ class Learner(NotPrivate, saving.Described):
         """Validate the fields that every learner has."""
         if not isinstance(self.smoothing, Smoothing):
             raise ValueError(f"smoothing must be a Law or Regularizer such as hn.Tsallis(0.5); got {self.smoothing!r}")
-        if isinstance(self.smoothing, Regularizer):
-            check_playable(self.smoothing, "smoothing")
+        self.smoothing.check_compiled("smoothing")
         self.smoothing.assumptions()  # Raises if a stated constant is contradicted.
         check_tuning(self.tuning)
         self._check_units()

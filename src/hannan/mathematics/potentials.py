@@ -20,7 +20,7 @@ import numpy as np
 from hannan import validation
 from hannan.mathematics.laws.law import Law
 from hannan.mathematics.quadrature import ACCURACY, GeneralRule
-from hannan.mathematics.regularizers import Regularizer, check_playable
+from hannan.mathematics.regularizers import Regularizer
 from hannan.mathematics.smoothing import Smoothing, Stability, stability
 from hannan.saving import frozen
 from hannan.validation import Array
@@ -273,6 +273,7 @@ class FTPL(Potential):
     def __init__(self, law: Law, scale: float) -> None:
         if not isinstance(law, Law):
             raise ValueError(f"law must be a hannan Law such as Exponential(); got {law!r}")
+        law.check_compiled("law")
         object.__setattr__(self, "law", law)
         object.__setattr__(self, "scale", validation.positive(scale, "scale"))
 
@@ -410,7 +411,8 @@ class FTRL(Potential):
     def __init__(self, regularizer: Regularizer, scale: float) -> None:
         if not isinstance(regularizer, Regularizer):
             raise ValueError(f"regularizer must be a hannan Regularizer such as Entropy(); got {regularizer!r}")
-        check_playable(regularizer, "regularizer")
+        regularizer.check_compiled("regularizer")
+        regularizer.assumptions()  # Raises if its members contradict each other.
         object.__setattr__(self, "regularizer", regularizer)
         object.__setattr__(self, "scale", validation.positive(scale, "scale"))
 

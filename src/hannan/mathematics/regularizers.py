@@ -21,13 +21,11 @@ from hannan.validation import Array
 
 #: Members that every regularizer defines.
 NEEDED = ("gamma", "value", "slope", "curvature")
-#: Members that determine the play of a compiled regularizer and its constants.
-MEMBERS = ("kernel", "kernel_parameters", "hedge", "tsallis_alpha", "rate", "own_rate", *NEEDED)
 #: Facts that only a proof in this package may state.
 PROVED = (
     *("hedge", "needs_rounds", "first_order", "largest_gamma", "tsallis_alpha", "perturbation", "comparator_cost"),
     *("range_constant", "variance_constant", "proved_variance_constant", "bandit_variance_constant", "step_level"),
-    *("approximate_level", "rate_source", "assumptions", "rate_assumption", "tabulated", "leader"),
+    *("approximate_level", "rate_source", "assumptions", "rate_assumption", "tabulated", "leader", "check_compiled"),
 )
 POSSIBLE = (
     "A user-defined regularizer derives from hn.Regularizer and defines these members; with a proved `rate` and "
@@ -67,6 +65,11 @@ class Regularizer(Smoothing):
         """Reject an incomplete subclass."""
         validation.complete(cls, Regularizer, NEEDED, POSSIBLE)
         return super().__new__(cls)
+
+    compiled_members: ClassVar[tuple[str, ...]] = (
+        *("compiled_members", "kernel", "kernel_parameters", "hedge", "tsallis_alpha", "rate", "own_rate"),
+        *NEEDED,
+    )
 
     @property
     def gamma(self) -> float:
@@ -692,17 +695,3 @@ def _steepest(regularizer: Regularizer, p: Array, w: Array, power: float) -> tup
         if steep[k] > best:
             best, at = float(steep[k]), float(p[k])
     return best, at
-
-
-def check_playable(regularizer: Regularizer, name: str) -> None:
-    """Raise ValueError if a regularizer cannot be played; `name` is the parameter that it was passed as.
-
-    A subclass of a compiled regularizer that overrides a member would play its parent's solver.
-    """
-    own = validation.user_defined(regularizer, MEMBERS) if regularizer.kernel else []
-    if own:
-        raise ValueError(
-            f"{name} must not override members of a compiled regularizer; got {regularizer!r}, with user-defined "
-            f"{', '.join(own)}. Derive from hn.Regularizer instead. {POSSIBLE}"
-        )
-    regularizer.assumptions()

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from hannan import validation
 from hannan.saving import frozen
 from hannan.saving.formatting import figure
 from hannan.saving.result import Result, Shown
@@ -61,6 +62,8 @@ class Smoothing:
 
     #: Name of the compiled kernel. If it is empty, the engine calls `leader`.
     kernel: ClassVar[str] = ""
+    #: Members that determine the play of a compiled smoothing and its constants.
+    compiled_members: ClassVar[tuple[str, ...]] = ("kernel", "kernel_parameters")
     #: True if the play is that of Hedge, p_i proportional to exp(-L_i/scale).
     hedge: ClassVar[bool] = False
     #: True if the range depends on the number of rounds.
@@ -227,6 +230,25 @@ class Smoothing:
             The assumptions as a phrase.
         """
         return ""
+
+    def check_compiled(self, name: str) -> None:
+        """Raise ValueError if a subclass of a compiled smoothing overrides a member.
+
+        Learners would play the compiled code of its parent.
+
+        Parameters
+        ----------
+        name : str
+            Name of the parameter that the smoothing was passed as, for the message.
+        """
+        own = validation.user_defined(self, self.compiled_members) if self.kernel else []
+        if own:
+            kind = next(c.__name__ for c in type(self).__mro__ if "compiled_members" in vars(c))
+            raise ValueError(
+                f"{name} must not override members of a compiled {kind.lower()}; got {self!r}, with user-defined "
+                f"{', '.join(own)}. Derive from hn.{kind} instead: such a class defines its own play, and its facts "
+                "are checked"
+            )
 
     def rate_assumption(self) -> str:
         """Return the part of `assumptions` that concerns the rate.

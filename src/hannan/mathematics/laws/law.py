@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -32,7 +32,7 @@ DERIVED = (
     *("hedge", "needs_rounds", "first_order", "largest_gamma", "tsallis_alpha", "gamma", "rate", "rate_source"),
     *("own_rate", "perturbation", "range_constant", "variance_constant", "proved_variance_constant"),
     *("closed_variance_constant", "bandit_variance_constant", "comparator_cost", "step_level", "approximate_level"),
-    *("assumptions", "rate_assumption", "tabulated", "leader"),
+    *("assumptions", "rate_assumption", "tabulated", "leader", "check_compiled"),
 )
 
 
@@ -55,6 +55,12 @@ class Law(Smoothing):
     >>> round(float(law.cdf(0.0)), 6), round(float(law.survival_quantile(0.5)), 6)
     (0.367879, 0.366513)
     """
+
+    compiled_members: ClassVar[tuple[str, ...]] = (
+        *("compiled_members", "kernel", "kernel_parameters", "support", "kinks", "density", "cdf", "survival"),
+        *("log_density", "log_cdf", "log_survival", "survival_quantile", "sample", "mean", "expected_max"),
+        *("hazard", "log_concave", *DERIVED),
+    )
 
     @property
     def support(self) -> tuple[float, float]:
