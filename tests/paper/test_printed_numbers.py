@@ -135,7 +135,7 @@ def test_sampling_audit_splits_the_error_probability():
 
 
 def tiles(page):
-    return {tile.name: tile.value for tile in page.head[0].items}
+    return {tile.name.split(" (95%")[0]: tile.value for tile in page.head[0].items}
 
 
 def alts(page):
@@ -164,6 +164,10 @@ def test_combine_page_shows_the_computed_numbers():
     said += f", {abs(beside_mean):.1f}% {words[1]} than the equal-weight average"
     assert page.title == said
     assert summary.headline == said
+    over_mean, over_best = summary.improvements
+    assert (over_mean.percent, over_best.percent) == (pytest.approx(beside_mean), pytest.approx(beside_best))
+    for one in summary.improvements:
+        assert any(f"(95% interval {one.low:+.1f}% to {one.high:+.1f}%)" in tile.name for tile in page.head[0].items)
     assert f"Excess loss of the combination over the best expert, {figure(own - losses[best])} at the end" in alts(page)
     assert f"ends at {ceiling(summary.bound.value)}." in alts(page)
     assert f"mean of the experts {figure(mean / 300)}" in alts(page)
@@ -340,5 +344,7 @@ def test_mean_of_an_expert_covers_rows_with_a_forecast():
     assert (best["name"], best["rows"]) == ("s", 10)
     assert best["mean"] == pytest.approx(0.1)
     assert summary.as_dict()["experts"][1]["mean"] == pytest.approx(0.1)
-    assert "compared with s, your best model" in tiles(combined_page(summary))
+    # Its improvement covers 10 rows: too few for an interval.
+    assert "compared with s, your best model, so far" in tiles(combined_page(summary))
+    assert "too early to compare with the best model (s) after 10 rows: at least 20 are needed" in summary.verdict
     assert re.search(r"best model \(s\) +1 +0\.1 +in 10 rows", str(summary))

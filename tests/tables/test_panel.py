@@ -274,7 +274,10 @@ def test_experts_and_rows_that_wait_are_told(tmp_path):
     known = told.to_dict()
     assert known["rows"] == {"answered": len(frame), "settled": len(frame) - 3, "waiting": 3}
     assert [(one["row"], one["forecast"]) for one in known["forecasts"]] == [(t + 1, told.forecast[t]) for t in open_]
-    assert "Forecasts of rows that wait for their targets." in (told.save(tmp_path / "out") / "index.html").read_text()
+    assert (
+        "Next values: forecasts of rows that wait for their targets."
+        in (told.save(tmp_path / "out") / "index.html").read_text()
+    )
     frame.loc[:9, "y"] = np.nan
     assert dict(hn.combine(frame, "y", by="unique_id").summary.rows())["rows"].endswith(
         ", 12 waiting for their targets"

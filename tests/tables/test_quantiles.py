@@ -255,8 +255,7 @@ def test_very_many_levels():
 
     assert "Every pair of levels" in combined_page(told.summary).html()
     assert "in the widest band" in told.plot("fan").to_dict()["description"]
-    with pytest.raises(ValueError, match="a picture needs quantiles; these are points"):
-        hn.combine({"a": y, "y": y}, "y").plot("fan")
+    assert "combined forecast as a line" in hn.combine({"a": y, "y": y}, "y").plot("fan").to_dict()["description"]
 
 
 # Many series

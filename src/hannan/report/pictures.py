@@ -152,6 +152,8 @@ class Layer:
         Fields for the ends of bands and whiskers.
     value : str, optional
         Field for the color of a heat map.
+    group : str, optional
+        Field that separates lines or bands of one color, which are not connected.
     """
 
     mark: Mark
@@ -162,6 +164,7 @@ class Layer:
     low: str = "low"
     high: str = "high"
     value: str = "value"
+    group: str | None = None
 
 
 @dataclass(frozen=True)
@@ -270,12 +273,13 @@ def _layer(alt: Any, picture: Picture, layer: Layer, scale: Any) -> Any:
         # Many points would hide the line; few points show where it was measured.
         dots = len(layer.rows) <= 60
         dashes = {}
+        apart = {} if layer.group is None else {"detail": alt.Detail(f"{layer.group}:N")}
         if picture.dashed and layer.series is not None:
             names = list(picture.known) or _series(picture)
             patterns = alt.Scale(domain=names, range=[list(style(k)[1]) for k in range(len(names))])
             dashes = {"strokeDash": alt.StrokeDash(f"{layer.series}:N", scale=patterns, legend=legend)}
         return base.mark_line(point={"size": 28, "filled": True} if dots else False, strokeWidth=2).encode(
-            x=x, y=y, color=colour, tooltip=tips, **dashes
+            x=x, y=y, color=colour, tooltip=tips, **dashes, **apart
         )
     if layer.mark == "points":
         return base.mark_point(filled=True, size=46, opacity=0.85).encode(x=x, y=y, color=colour, tooltip=tips)
@@ -308,7 +312,8 @@ def _layer(alt: Any, picture: Picture, layer: Layer, scale: Any) -> Any:
         )
     if layer.mark == "band":
         y = _quantitative(alt, alt.Y, layer.low, picture.y_title, picture.y_log, picture.y_zero)
-        return base.mark_area(opacity=0.18).encode(x=x, y=y, y2=alt.Y2(layer.high), color=colour)
+        apart = {} if layer.group is None else {"detail": alt.Detail(f"{layer.group}:N")}
+        return base.mark_area(opacity=0.18).encode(x=x, y=y, y2=alt.Y2(layer.high), color=colour, **apart)
     if layer.mark == "heat":
         colours = alt.Color(
             f"{layer.value}:Q",

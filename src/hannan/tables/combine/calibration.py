@@ -160,17 +160,85 @@ class Calibration:
         }  # fmt: skip
 
 
-#: Numbers of rows and bands of a fan chart.
-FAN, BANDS = 120, 4
+#: Numbers of rows and bands in a picture of the last rows, and of rows to choose from with issue times.
+FAN, BANDS, CHOICE = 120, 4, 4096
 
 
 @dataclass(frozen=True)
-class Fan:
-    """The last rows for a fan chart: positions, quantiles (rows, levels) and targets (NaN: unknown)."""
+class Answered:
+    """An answered row: its number, time, issue time, forecast or quantiles, and intervals (coverages, 2)."""
+
+    row: int
+    time: str
+    issued: str
+    forecast: Any
+    intervals: Any = None
+
+
+@dataclass(frozen=True)
+class Recent:
+    """The last rows of a series: times, targets (NaN: unknown), forecasts, bands (name, low, high) and issue times.
+
+    The widest band is first; `issued` is empty without issue times.
+    """
 
     at: tuple[str, ...]
-    quantiles: Array = field(hash=False)
     targets: Array = field(hash=False)
+    center: Array = field(hash=False)
+    named: str
+    bands: tuple[tuple[str, Array, Array], ...] = field(hash=False)
+    issued: tuple[str, ...] = ()
+    timed: bool = False
+
+    @classmethod
+    def of(
+        cls, rows: Sequence[Answered], targets: Array, calibration: Calibration | None = None,
+        coverages: Sequence[float] = (),
+    ) -> Recent | None:  # fmt: skip
+        """Return the rows as a picture needs them; None without rows."""
+        if not rows:
+            return None
+        told = np.array([one.forecast for one in rows], dtype=np.float64)
+        timed = all(one.time for one in rows)
+        bands: list[tuple[str, Array, Array]] = []
+        center, named = told, "forecast"
+        if calibration is not None:
+            levels = np.array(calibration.levels)
+            middle = int(np.argmin(abs(levels - 0.5)))
+            named = "median" if abs(levels[middle] - 0.5) < 1e-9 else f"quantile {levels[middle]:g}"
+            center = told[:, middle]
+            kept = [calibration.pairs()[k] for k in calibration.picked(BANDS)]
+            bands = [(f"{100.0 * (levels[b] - levels[a]):.4g}%", told[:, a], told[:, b]) for a, b in kept]
+            if any(middle in pair for pair in kept):
+                center = np.full(len(rows), np.nan)  # no level is in the middle
+        if len(coverages):
+            pairs = np.array([one.intervals for one in rows], dtype=np.float64)
+            bands = [(f"{100.0 * coverages[k]:.4g}%", pairs[:, k, 0], pairs[:, k, 1])
+                     for k in range(len(coverages) - 1, -1, -1)]  # fmt: skip
+        issued = tuple(one.issued for one in rows) if all(one.issued for one in rows) else ()
+        at = tuple(one.time if timed else str(one.row) for one in rows)
+        return cls(at, np.asarray(targets, dtype=np.float64), center, named, tuple(bands), issued, timed)
+
+    def windows(self, at: Sequence[Any]) -> list[tuple[str, list[int]]]:
+        """Return (name, rows) of groups of connected rows, in order.
+
+        Without issue times there is one group. With issue times, groups are issue times whose target times do not
+        overlap, the last ones.
+        """
+        every = list(range(len(at)))
+        groups: dict[str, list[int]] = {}
+        for k in every if self.issued else ():
+            groups.setdefault(self.issued[k], []).append(k)
+        if all(len(rows) == 1 for rows in groups.values()):
+            return [("", every[-FAN:])]
+        kept: list[tuple[str, list[int]]] = []
+        for name, rows in reversed(groups.items()):
+            if kept and max(at[k] for k in rows) >= min(at[k] for k in kept[-1][1]):
+                continue
+            if kept and sum(len(each) for _, each in kept) + len(rows) > FAN:
+                break
+            kept.append((name, sorted(rows, key=lambda k: at[k])))
+        return kept[::-1]
 
 
 def where(texts: Sequence[str]) -> tuple[list[Any], dict[str, Any]]:
@@ -181,35 +249,45 @@ def where(texts: Sequence[str]) -> tuple[list[Any], dict[str, Any]]:
     return [value.isoformat() for _, value in kinds], {"x_title": "time", "x_kind": "temporal"}
 
 
-def fan_figure(fan: Fan, calibration: Calibration, what: str = "", title: str = "row") -> Figure:
-    """Return a fan chart: intervals as bands, the middle level as a line, targets as points."""
-    at, axis = where(fan.at) if title != "row" else ([float(text) for text in fan.at], {"x_title": "row"})
-    pairs = calibration.pairs()
-    kept = [pairs[k] for k in calibration.picked(BANDS)]
-    layers = [
-        Layer("band", tuple({"row": x, "low": float(lo), "high": float(hi)} for x, lo, hi in
-                            zip(at, fan.quantiles[:, a], fan.quantiles[:, b], strict=True)), x="row")
-        for a, b in kept
-    ]  # fmt: skip
-    levels = np.array(calibration.levels)
-    middle = int(np.argmin(abs(levels - 0.5)))
-    named = "median" if abs(levels[middle] - 0.5) < 1e-9 else f"quantile {levels[middle]:g}"
-    edge = any(middle in pair for pair in kept)  # no level is in the middle
-    if not edge:
-        line = [{"row": x, "y": float(y), "series": named} for x, y in zip(at, fan.quantiles[:, middle], strict=True)]
-        layers.append(Layer("line", tuple(line), x="row", series="series"))
-    points = [{"row": x, "y": float(y), "series": "target"} for x, y in zip(at, fan.targets, strict=True) if y == y]
-    if points:
+def recent_figure(recent: Recent, what: str = "") -> Figure:
+    """Return a picture of the last rows: targets, forecasts as lines, and intervals as bands, apart per issue time."""
+    at, axis = where(recent.at) if recent.timed else ([float(text) for text in recent.at], {"x_title": "row"})
+    windows = recent.windows(at)
+    shown = [k for _, rows in windows for k in rows]
+    layers = []
+    for _, low, high in recent.bands:
+        rows = [{"row": at[k], "low": float(low[k]), "high": float(high[k]), "issued": name}
+                for name, window in windows for k in window
+                if np.isfinite(low[k]) and np.isfinite(high[k]) and low[k] <= high[k]]  # fmt: skip
+        if rows:
+            layers.append(Layer("band", tuple(rows), x="row", group="issued"))
+    line = [{"row": at[k], "y": float(recent.center[k]), "series": recent.named, "issued": name}
+            for name, window in windows for k in window if np.isfinite(recent.center[k])]  # fmt: skip
+    if line:
+        layers.append(Layer("line", tuple(line), x="row", series="series", group="issued"))
+    first = min(at[k] for k in shown)
+    known = {
+        at[k]: float(recent.targets[k]) for k in range(len(at)) if at[k] >= first and not np.isnan(recent.targets[k])
+    }
+    if known:
+        points = [{"row": x, "y": y, "series": "target"} for x, y in sorted(known.items())]
         layers.append(Layer("points", tuple(points), x="row", series="series"))
-    bands = ", ".join(f"{100.0 * (levels[b] - levels[a]):.4g}%" for a, b in kept) or "none"
-    known = ~np.isnan(fan.targets)
-    line_of = "" if edge else f" {named},"
-    alt = f"The last {len(at)} rows{what}: the combination's intervals ({bands}) as bands,{line_of} and the targets."
-    if kept and known.any():
-        a, b = kept[0]
-        inside = (fan.quantiles[known, a] <= fan.targets[known]) & (fan.targets[known] <= fan.quantiles[known, b])
-        alt += f" {int(inside.sum())} of {int(known.sum())} targets are in the widest band."
-    heading = f"The last {len(at)} rows{what}: intervals of {bands}"
+    bands = ", ".join(name for name, _, _ in recent.bands)
+    each = f" from {counted(len(windows), 'issue time')} that do not overlap" if windows[0][0] else ""
+    heading = f"The last {counted(len(shown), 'row')}{what}{each}: forecast" + (
+        f" with intervals of {bands}" * bool(bands)
+    )
+    alt = f"The last {counted(len(shown), 'row')}{what}{each}: targets as points, the combined forecast as a line"
+    alt += f", and intervals ({bands}) as bands." if bands else "."
+    settled = np.array([k for k in shown if not np.isnan(recent.targets[k])], dtype=np.int64)
+    if recent.bands and len(settled):
+        _, low, high = recent.bands[0]
+        finite = settled[np.isfinite(low[settled])]
+        inside = (low[finite] <= recent.targets[finite]) & (recent.targets[finite] <= high[finite])
+        alt += f" {int(inside.sum())} of {len(finite)} targets are in the widest band."
+    ahead = len(shown) - len(settled)
+    if ahead:
+        alt += f" {counted(ahead, 'row')} without a target."
     return Figure(
         Picture(heading, axis.pop("x_title"), "forecast", tuple(layers), alt, height=300, y_zero=False, **axis)
     )
@@ -256,11 +334,9 @@ def _who_by_who(calibration: Calibration, most: int) -> Table:
 
 @dataclass(frozen=True)
 class Quantiled:
-    """Calibration, fan and grid of combined quantiles; `by_level` are the last weights per level, if separate."""
+    """Calibration and grid of combined quantiles; `by_level` are the last weights per level, if separate."""
 
     calibration: Calibration = field(hash=False)
-    fan: Fan | None
-    timed: bool
     by_level: Array | None = field(hash=False)
     grid: Grid
     #: Number of places in which quantiles of a model were sorted.
@@ -302,14 +378,3 @@ def calibrated(
         some = at[part][known[part]]
         calibration.add(loss, told[part][known[part]], np.asarray(table[some]), np.asarray(targets[some]))
     return calibration
-
-
-def fan_of(answers: tuple[Any, Array], targets: Array, recent: Sequence[tuple[int, str]]) -> tuple[Fan | None, bool]:
-    """Return (the fan of the last rows, whether they have times); `recent` are their numbers and times."""
-    at, told = answers[0] - 1, answers[1]
-    timed = bool(recent) and all(text for _, text in recent)
-    if not len(at):
-        return None, timed
-    times, last = dict(recent), slice(-min(FAN, len(recent)), None)
-    names = tuple(times.get(int(row) + 1, "") if timed else str(int(row) + 1) for row in at[last])
-    return Fan(names, np.array(told[last]), np.array(targets[at[last]])), timed

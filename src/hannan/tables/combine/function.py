@@ -141,7 +141,8 @@ class Combined(Result):
         Parameters
         ----------
         what : {"losses", "weights", "fan"}, default "losses"
-            Mean losses of the combination and the experts, weights over time, or quantiles of the last rows.
+            Mean losses of the combination and the experts, weights over time, or the last rows with their forecast
+            and intervals.
 
         Returns
         -------
@@ -151,7 +152,7 @@ class Combined(Result):
         Raises
         ------
         ValueError
-            If there is nothing to draw: no row has a target, or the forecasts are not quantiles.
+            If there is nothing to draw: no row has a target.
         """
         from hannan.tables.combine.page import combined_page
 
@@ -160,8 +161,7 @@ class Combined(Result):
             raise ValueError(f"what must be one of {', '.join(titles)}; got {what!r}{validation.meant(what, titles)}")
         found = [one for one in combined_page(self.summary).pictures() if one.title.startswith(titles[what])]
         if not found:
-            needs = "quantiles; these are points" if what == "fan" else "rows whose targets are known; no row has one"
-            raise ValueError(f"a picture needs {needs}")
+            raise ValueError("a picture needs rows whose targets are known; no row has one")
         return found[0].chart(460)
 
     def to_frame(self) -> Any:

@@ -48,17 +48,18 @@ class Improvement:
     low: float | None = None
     high: float | None = None
     early: str = ""
+    why: str = ""
 
     def sentence(self, whom: str) -> str:
         """Return the comparison with `whom` as text.
 
         >>> Improvement(2.06, 1.0, 3.1).sentence("the average"), Improvement(-0.5, -2.0, 1.0).sentence("ets")
         ('2.1% better than the average (1.0% to 3.1%)', 'no clear difference from ets (-2.0% to 1.0%)')
-        >>> Improvement(5.0, early="after 4 rows (at least 20 are needed)").sentence("ets")
-        'too early to say after 4 rows (at least 20 are needed)'
+        >>> Improvement(5.0, early="after 4 rows", why="at least 20 are needed").sentence("ets")
+        'too early to compare with ets after 4 rows: at least 20 are needed'
         """
         if self.low is None or self.high is None:
-            return f"too early to say {self.early}"
+            return f"too early to compare with {whom} {self.early}: {self.why}"
         if max(abs(self.low), abs(self.high)) < NOTHING:
             return f"the same loss as {whom}"
         if self.low <= 0.0 <= self.high:
@@ -69,17 +70,24 @@ class Improvement:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the improvement for JSON."""
-        return {"percent": self.percent, "low": self.low, "high": self.high, "too_early": self.early or None}
+        return {
+            "percent": self.percent,
+            "low": self.low,
+            "high": self.high,
+            "too_early": f"{self.early}: {self.why}" if self.early else None,
+        }
 
 
 def verdict(each: Sequence[tuple[str, Improvement | None]]) -> str:
     """Return the comparisons with (whom, improvement) in one sentence; empty if there is none.
 
-    >>> verdict([("the average", Improvement(1.0, early="after 1 row")), ("a", Improvement(2.0, early="after 1 row"))])
-    'too early to say after 1 row'
+    >>> verdict([(whom, Improvement(1.0, early="after 1 row", why="at least 20 are needed")) for whom in ("ets", "a")])
+    'too early to say after 1 row: at least 20 are needed'
     """
-    told = [found.sentence(whom) for whom, found in each if found is not None]
-    return "; ".join(dict.fromkeys(told))
+    found = [one for _, one in each if one is not None]
+    if found and all(one.early for one in found):
+        return f"too early to say {found[0].early}: {found[0].why}"
+    return "; ".join(one.sentence(whom) for whom, one in each if one is not None)
 
 
 def improvement(own: Array, other: Array, what: str = "row") -> Improvement | None:
@@ -94,21 +102,21 @@ def improvement(own: Array, other: Array, what: str = "row") -> Improvement | No
     >>> other = rng.exponential(size=400)
     >>> found = improvement(other * rng.uniform(0.6, 1.0, size=400), other)
     >>> found.low < found.percent < found.high, improvement(other[:4], other[:4] + 1.0).early
-    (True, 'after 4 rows (at least 20 are needed)')
+    (True, 'after 4 rows')
     """
     a, b = float(own.sum()), float(other.sum())
     if not (a > 0.0 and b > 0.0 and math.isfinite(a) and math.isfinite(b)):
         return None
     rows, percent = len(own), 100.0 * (1.0 - a / b)
     if rows < ROWS_NEEDED:
-        return Improvement(percent, early=f"after {counted(rows, what)} (at least {ROWS_NEEDED} are needed)")
+        return Improvement(percent, early=f"after {counted(rows, what)}", why=f"at least {ROWS_NEEDED} are needed")
     change = own / a - other / b
     half, independent = _reach(change)
     needed = INDEPENDENT if rows < MANY else FEWER
     if independent < needed:
         return Improvement(
-            percent, early=f"after {counted(rows, what)} whose losses depend on each other, like {independent:.0f} "
-            f"independent ones (at least {needed} are needed)",
+            percent, early=f"after {counted(rows, what)}", why=f"their losses depend on each other, and vary like "
+            f"those of {independent:.0f} independent ones; at least {needed} are needed",
         )  # fmt: skip
     return Improvement(percent, 100.0 * (1.0 - a / b * math.exp(half)), 100.0 * (1.0 - a / b * math.exp(-half)))
 
@@ -150,20 +158,20 @@ class Compared:
 
     def __init__(self, rows: int) -> None:
         self._each = max(1, -(-rows // MOST))
-        self._done, self._sums = 0, np.zeros((4, -(-rows // self._each)))
+        self._done, self._sums = 0, np.zeros((5, -(-rows // self._each)))
 
     def add(self, own: Array, mean: Array, best: Array) -> None:
         """Add losses of rows; `best` is NaN in rows without a forecast of the model."""
         at = (self._done + np.arange(len(own))) // self._each
         there = ~np.isnan(best)
-        for k, loss in enumerate((own, mean, np.where(there, own, 0.0), np.where(there, best, 0.0))):
+        for k, loss in enumerate((own, mean, np.where(there, own, 0.0), np.where(there, best, 0.0), there)):
             self._sums[k] += np.bincount(at, loss, self._sums.shape[1])
         self._done += len(own)
 
     def found(self) -> tuple[Improvement | None, Improvement | None]:
         """Return the improvements over the average and over the best model."""
-        own, mean, beside, best = self._sums
-        return improvement(own, mean), improvement(beside, best)
+        own, mean, beside, best, rows = self._sums
+        return improvement(own, mean), improvement(beside[rows > 0.0], best[rows > 0.0])
 
 
 @dataclass(frozen=True)

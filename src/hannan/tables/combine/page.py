@@ -1,14 +1,21 @@
-"""The page of a combination: the answer first, then losses, weights and their course; the proof is folded below."""
+"""The page of a combination: the series with its forecast and the next values, then losses, weights and coverage.
+
+The bounds are folded at the end.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from hannan.report import Facts, Figure, Fold, Layer, Page, Picture, Section, Table, Text, Tile, Tiles
 from hannan.saving.formatting import AtMost, ceiling, counted, figure, number, percent
-from hannan.tables.combine.calibration import calibration_blocks, fan_figure, where
+from hannan.tables.combine.calibration import calibration_blocks, recent_figure, where
+from hannan.tables.combine.coverage_certificate import ALL
+from hannan.tables.combine.coverage_report import CoverageReport
+from hannan.tables.combine.hindsight import Improvement
 from hannan.tables.combine.summary import Summary, ahead_of
 from hannan.tables.write import LINES, ROWS, Name, curve, lines, made_by
 from hannan.validation import Array
@@ -24,22 +31,24 @@ def combined_page(summary: Summary) -> Page:
     """The page of a combination."""
     tiles = _tiles(summary)
     sections = []
-    if summary.forecasts:
-        sections.append(Section("Forecasts", (_forecasts(summary),)))
+    first: list[Any] = [] if summary.recent is None else [recent_figure(summary.recent)]
+    first += [folded(_forecasts(summary), summary.forecasts)] if summary.forecasts else []
+    if first:
+        sections.append(Section("Forecast", tuple(first)))
     if summary.settled:
         sections.append(Section("Losses", (_bars(summary),)))
     told = summary.quantiles
-    if told is not None and told.fan is not None:
-        fan = fan_figure(told.fan, told.calibration, title="time" if told.timed else "row")
-        tables = calibration_blocks(told.calibration, ROWS) if summary.settled else []
-        sections.append(Section("Quantiles", (fan, *tables)))
+    if told is not None and summary.settled:
+        sections.append(Section("Quantiles", tuple(calibration_blocks(told.calibration, ROWS))))
+    if summary.coverage is not None and summary.coverage.certificate.rows:
+        sections.append(Section("Coverage", tuple(coverage_blocks(summary.coverage))))
     if summary.curves.experts.size:
         sections.append(Section("Weights", (_weights(summary),)))
         sections.append(Section("Over time", (_course(summary),)))
     sections.append(Section("Experts", (_experts(summary),)))
     # Forecasts have a table of their own; as facts they would all have the same name.
     facts = {name: Name(text) for name, text in summary.rows() if name not in ("forecast", "answer")}
-    proof: list[Any] = [_promises(summary)] if summary.settled else []
+    proof: list[Any] = [Text(BOUNDS), _promises(summary)] if summary.settled else []
     if summary.settled and np.isfinite(summary.curves.bound).any():
         proof.append(_regret(summary))
     proof.append(Facts(facts))
@@ -50,6 +59,8 @@ def combined_page(summary: Summary) -> Page:
         f"{counted(summary.answered, 'row')} answered, {summary.settled} settled, {counted(summary.n, 'expert')}. "
         f"Each forecast was combined before its target was known."
     )
+    if summary.verdict:
+        lead += f" {summary.verdict[:1].upper()}{summary.verdict[1:]}."
     title = summary.headline[:1].upper() + summary.headline[1:] if summary.settled else "Combined forecasts"
     return Page(title, lead, (Tiles(tuple(tiles)),), tuple(sections), made_by())
 
@@ -59,10 +70,52 @@ def signed(share: float) -> str:
     return f"{'+' if share >= 0.0 else ''}{percent(share)}"
 
 
-def _beside(ahead: float | None, own: float, whom: str) -> Tile:
+#: Largest number of next values that are not folded.
+SHOWN_VALUES = 24
+
+
+def folded(table: Table, rows: Sequence[Any]) -> Any:
+    """Return a table of next values, folded if it is long."""
+    return table if len(rows) <= SHOWN_VALUES else Fold(f"Next values: {len(rows)} rows", (table,))
+
+
+#: One sentence about the table of bounds.
+BOUNDS = (
+    "A bound is a number that the excess loss of the combination cannot exceed, whatever the targets are; it is "
+    "computed from the observed losses."
+)
+
+
+def improvement_tile(found: Improvement | None, ahead: float | None, own: float, whom: str) -> Tile:
+    """Return a tile with an improvement and its interval."""
     if ahead is None:
         return Tile(figure(own), f"more than {whom}, whose loss is 0", "plain")
-    return Tile(signed(ahead), f"compared with {whom}", "good" if ahead >= 0.0 else "plain")
+    named = f"compared with {whom}"
+    if found is not None and found.low is not None and found.high is not None:
+        named += f" (95% interval {signed(found.low)} to {signed(found.high)})"
+        return Tile(signed(ahead), named, "good" if found.low > 0.0 else "plain")
+    return Tile(signed(ahead), f"{named}, so far" if found is not None else named, "plain")
+
+
+def coverage_blocks(report: CoverageReport) -> list[Any]:
+    """Return the coverage over time as a picture, and by group as a table."""
+    certificate = report.certificate
+    rows = [row for k, level in enumerate(certificate.levels)
+            for row in curve(report.rows, report.course[:, k], f"{100.0 * level:g}%")]  # fmt: skip
+    marks = [{"y": level, "label": f"requested: {100.0 * level:g}%"} for level in certificate.levels]
+    title = f"Coverage of the last {report.window} rows"
+    last = ", ".join(f"{figure(100.0 * x)}%" for x in report.course[-1])
+    alt = f"{title}, over time; at the end {last}."
+    layers = Layer("line", tuple(rows), x="row", series="series"), Layer("rule", tuple(marks), y="y")
+    blocks: list[Any] = [Figure(Picture(title, "row", "coverage", layers, alt, y_zero=False))]
+    cells = []
+    for group in certificate.groups:
+        for k, level in enumerate(certificate.levels):
+            if group.rows:
+                cells.append((Name("all rows" if group.name == ALL else group.name), level, group.coverage(k),
+                              group.rows, group.below[k], group.above[k]))  # fmt: skip
+    heads = ("rows with", "requested", "coverage", "settled rows", "targets below", "targets above")
+    return [*blocks, Table(heads, tuple(cells[:ROWS]), "Coverage of the settled rows, in total and by group.")]
 
 
 def _tiles(summary: Summary) -> list[Tile]:
@@ -72,9 +125,10 @@ def _tiles(summary: Summary) -> list[Tile]:
         tiles.append(Tile(number(last.forecast), f"forecast for {last.name}", "good"))
     if best is not None and summary.settled:
         ahead = ahead_of(best.mix_loss, best.loss)
-        tiles.append(_beside(ahead, best.mix_loss, f"{best.name}, your best model"))
+        over_mean, over_best = summary.improvements
+        tiles.append(improvement_tile(over_best, ahead, best.mix_loss, f"{best.name}, your best model"))
         mean = summary.better(summary.mean_loss)
-        tiles.append(_beside(mean, summary.mix_loss, "the average of your models"))
+        tiles.append(improvement_tile(over_mean, mean, summary.mix_loss, "the average of your models"))
         tiles.append(Tile(number(summary.mix_loss / summary.settled), "mean loss of the combination"))
     return tiles
 
@@ -87,7 +141,7 @@ def _forecasts(summary: Summary) -> Table:
     rows = tuple(tuple(Name(text) for text in (row if timed else row[::2])) for row in cells)
     more = f" The last {len(told)} of {summary.waiting}." if summary.waiting > len(told) else ""
     heads = ("row", "time", "forecast") if timed else ("row", "forecast")
-    return Table(heads, rows, f"Forecasts of rows that wait for their targets.{more}", sortable=False)
+    return Table(heads, rows, f"Next values: forecasts of rows that wait for their targets.{more}", sortable=False)
 
 
 def _bars(summary: Summary) -> Figure:

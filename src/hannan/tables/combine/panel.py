@@ -546,4 +546,4 @@ def quantiled_long(sums: PanelSums, grid: Grid, crossed: int) -> Quantiled:
     every = slice(None) if known.all() else known
     calibration.add(loss, sums.forecast[table.order][every], table.forecasts[every], table.targets[every])
     by_level = None if sums.by_level is None else sums.by_level.mean(axis=0)
-    return Quantiled(calibration, None, False, by_level, grid, crossed)
+    return Quantiled(calibration, by_level, grid, crossed)

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from hannan.report import Facts, Figure, Fold, Layer, Page, Picture, Section, Table, Tile, Tiles
+from hannan.report import Facts, Figure, Fold, Layer, Page, Picture, Section, Table, Text, Tile, Tiles
 from hannan.saving.files import Outbox, write
 from hannan.saving.formatting import ceiling, clipped, counted, figure, number
 from hannan.saving.result import Shown, plain
-from hannan.tables.combine.calibration import FAN, Fan, calibration_blocks, fan_figure
+from hannan.tables.combine.calibration import CHOICE, Answered, Recent, calibration_blocks, recent_figure
 from hannan.tables.combine.guarantees import ANY_ROWS, EXCESS
 from hannan.tables.combine.hindsight import ONE_LOOK, Improvement, improvement, row_costs, verdict
 from hannan.tables.combine.long_table import cell_text
@@ -27,6 +27,7 @@ from hannan.tables.combine.quantiles import left_out
 from hannan.tables.combine.summary import (
     PROOFS,
     SHOWN,
+    ahead_of,
     aligned,
     compared,
     excess_table,
@@ -182,7 +183,10 @@ class PanelSummary:
         for k in last:
             row = int(table.order[k])
             time = cell_text(column, row) if timed else None
-            told.append((table.name(table.of(k)), forecast_of(row + 1, time, panel.forecast[row], levels)))
+            one = forecast_of(row + 1, time, panel.forecast[row], levels)
+            if panel.intervals is not None and panel.coverage is not None:
+                one = one.within(panel.coverage.report.certificate.levels, panel.intervals[row])
+            told.append((table.name(table.of(k)), one))
         return tuple(told)
 
     @property
@@ -441,29 +445,41 @@ def panel_page(summary: PanelSummary) -> Page:
     """One page for all series."""
     panel = summary.panel
     title = summary.headline[:1].upper() + summary.headline[1:]
-    tiles = [
-        Tile(
-            figure(summary.typical),
-            "of the average's loss (geometric mean over series)",
-            "good" if summary.typical < 1 else "plain",
-        )
-    ]
-    tiles.append(Tile(str(panel.table.series), "series"))
+    from hannan.tables.combine.page import BOUNDS, coverage_blocks, folded, improvement_tile
+
+    over_mean, over_best = summary.improvements
+    tiles = []
+    if summary.scaled is not None:
+        i, told = summary.best, summary.scaled
+        ahead = ahead_of(told.combined, 1.0)
+        tiles.append(improvement_tile(over_mean, ahead, told.combined, "the average of your models"))
+        ahead, name = ahead_of(float(told.beside[i]), float(told.models[i])), panel.experts[i]
+        tiles.append(improvement_tile(over_best, ahead, float(told.beside[i]), f"{name}, your best model"))
+    tiles.append(Tile(str(panel.table.series), "series, which count equally"))
     tiles.append(Tile(number(summary.total / max(1, summary.settled)), "mean loss of the combination"))
-    sections = [Section("Forecasts", (_forecasts(summary),))] if summary.forecasts else []
+    first: list[Any] = _recent(summary)
+    first += [folded(_forecasts(summary), summary.forecasts)] if summary.forecasts else []
+    sections = [Section("Forecast", tuple(first))] if first else []
     sections.append(Section("Losses", (_bars(summary),)))
+    if len(summary.steps) > 1:
+        sections.append(Section("Horizons", (_step_lines(summary), _step_table(summary))))
     if panel.quantiles is not None:
-        tables = calibration_blocks(panel.quantiles.calibration, ROWS)
-        sections.append(Section("Quantiles", (*_fans(summary), *tables)))
+        sections.append(Section("Quantiles", tuple(calibration_blocks(panel.quantiles.calibration, ROWS))))
+    if panel.coverage is not None and panel.coverage.report.certificate.rows:
+        blocks = coverage_blocks(panel.coverage.report)
+        blocks += [_coverage_of_steps(summary)] if len(panel.coverage.horizons) > 1 else []
+        sections.append(Section("Coverage", tuple(blocks)))
     sections.append(Section("Weights", (_weights(summary),)))
     sections.append(Section("Series", (_series_table(summary),)))
     # Forecasts have a table of their own; as facts they would all have the same name.
     facts = {name: Name(text) for name, text in summary.rows() if name not in ("forecast", "answer")}
-    sections.append(Section("Proof", (Fold("Bounds and all numbers", (Facts(facts),)),)))
+    sections.append(Section("Proof", (Fold("Bounds and all numbers", (Text(BOUNDS), Facts(facts))),)))
     lead = (
         f"{counted(len(panel.table.order), 'row')} of {panel.table.series} series, "
         f"{counted(len(panel.experts), 'expert')}. Each forecast was combined before its target was known."
     )
+    if summary.verdict:
+        lead += f" {summary.verdict[:1].upper()}{summary.verdict[1:]}."
     return Page(title, lead, (Tiles(tuple(tiles)),), tuple(sections), made_by())
 
 
@@ -475,7 +491,42 @@ def _forecasts(summary: PanelSummary) -> Table:
     rows = tuple(tuple(Name(text) for text in row) for row in cells)
     more = f" The last {len(told)} of {summary.waiting}." if summary.waiting > len(told) else ""
     heads = ("series", "row", *(["time"] if timed else []), "forecast")
-    return Table(heads, rows, f"Forecasts of rows that wait for their targets.{more}", sortable=False)
+    return Table(heads, rows, f"Next values: forecasts of rows that wait for their targets.{more}", sortable=False)
+
+
+def _step_lines(summary: PanelSummary) -> Figure:
+    """Return scaled losses by horizon: the combination and the best models."""
+    rows = []
+    for one in summary.steps:
+        rows.append({"row": one.horizon, "y": one.combined, "series": "combination"})
+        if np.isfinite(one.model_loss):
+            rows.append({"row": one.horizon, "y": one.model_loss, "series": "best model of the horizon"})
+    first, last = summary.steps[0], summary.steps[-1]
+    alt = (
+        f"Loss divided by that of the average, by horizon: {figure(first.combined)} at horizon {first.horizon}, "
+        f"{figure(last.combined)} at horizon {last.horizon}; the average has 1."
+    )
+    layers = (Layer("line", tuple(rows), x="row", series="series"),
+              Layer("rule", ({"y": 1.0, "label": "average of the models"},), y="y"))  # fmt: skip
+    return Figure(Picture("Loss by horizon", "horizon", "loss / average's", layers, alt, y_zero=False))
+
+
+def _step_table(summary: PanelSummary) -> Table:
+    rows = tuple((x.horizon, x.rows, x.combined, Name(x.model), x.model_loss) for x in summary.steps)
+    heads = ("horizon", "rows", "loss / average's", "best model", "its loss / average's")
+    return Table(heads, rows, f"Scaled losses by horizon: {SCALED}.")
+
+
+def _coverage_of_steps(summary: PanelSummary) -> Table:
+    coverage = summary.panel.coverage
+    assert coverage is not None
+    levels = coverage.report.certificate.levels
+    rows = tuple(
+        (step, count, *(100.0 * one / count if count else None for one in hits))
+        for step, count, hits in coverage.horizons
+    )
+    heads = ("horizon", "settled rows", *(f"% in the {100.0 * level:g}% interval" for level in levels))
+    return Table(heads, rows, "Coverage by horizon.")
 
 
 def _bars(summary: PanelSummary) -> Figure:
@@ -530,7 +581,8 @@ def _series_table(summary: PanelSummary) -> Table:
     told = [summary.one(s) for s in chosen]
     rows = tuple(
         (Name(one["series"]), one["rows"], one["ratio_to_mean"], one["combination"], one["mean"],
-         Name(one["best_expert"]), one["best_expert_loss"], Name(one["largest_weight"]))
+         Name(one["best_expert"]), one["best_expert_loss"], Name(one["largest_weight"]),
+         *([one["coverage"]] if "coverage" in one else []))
         for one in told
     )  # fmt: skip
     more = (
@@ -547,30 +599,39 @@ def _series_table(summary: PanelSummary) -> Table:
         "best expert",
         "its loss",
         "largest weight at the end",
+        *(["coverage"] if summary.panel.coverage is not None else []),
     )
     return Table(heads, rows, f"Losses of each series.{more}")
 
 
-def _fans(summary: PanelSummary) -> list[Figure]:
-    """The fans of the best and the worst series."""
-    panel, ends = summary.panel, summary.ends()
-    assert panel.quantiles is not None
+def _recent(summary: PanelSummary) -> list[Any]:
+    """Return pictures of the last rows of a typical, the best and the worst series."""
+    panel, table, ends = summary.panel, summary.panel.table, summary.ends()
+    named = {s: f" of {table.name(s)}" for s in range(min(table.series, 1))}
+    if len(ends) > 1:
+        ranked = [int(s) for s in np.argsort(summary.ratio, kind="stable") if np.isfinite(summary.ratio[s])]
+        best, middle, worst = ranked[0], ranked[(len(ranked) - 1) // 2], ranked[-1]
+        named = {middle: f" of {table.name(middle)}, a typical series"}
+        named.setdefault(best, f" of {table.name(best)}, the best series relative to its average")
+        named.setdefault(worst, f" of {table.name(worst)}, the worst series relative to its average")
+    calibration = None if panel.quantiles is None else panel.quantiles.calibration
+    levels = () if panel.coverage is None else panel.coverage.report.certificate.levels
+    timed = len(panel.labels) > len(table.by)
+    columns = list(panel.labels.values())[len(table.by) :]
     figures = []
-    for s in dict.fromkeys([*ends[:1], *ends[-1:]]):
-        last = np.arange(max(panel.table.starts[s], panel.table.starts[s + 1] - FAN), panel.table.starts[s + 1])
-        at, timed = _times(panel, last)
-        fan = Fan(at, panel.forecast[panel.table.order[last]], panel.table.targets[last])
-        what = f" of {panel.table.name(s)}, the {'best' if s == ends[0] else 'worst'} series relative to its average"
-        figures.append(fan_figure(fan, panel.quantiles.calibration, what, "time" if timed else "row"))
+    for s, what in named.items():
+        last = np.arange(max(table.starts[s], table.starts[s + 1] - CHOICE), table.starts[s + 1])
+        places = [int(row) for row in table.order[last]]
+        answered = [
+            Answered(row + 1, cell_text(columns[-1], row) if timed else "",
+                     cell_text(columns[0], row) if len(columns) > 1 else "", panel.forecast[row],
+                     None if panel.intervals is None else panel.intervals[row])
+            for row in places
+        ]  # fmt: skip
+        recent = Recent.of(answered, table.targets[last], calibration, levels)
+        if recent is not None:
+            figures.append(recent_figure(recent, what))
     return figures
-
-
-def _times(panel: Any, rows: Any) -> tuple[tuple[str, ...], bool]:
-    """The times of some rows as text, or their numbers."""
-    if len(panel.labels) == len(panel.table.by):
-        return tuple(str(int(panel.table.order[row]) + 1) for row in rows), False
-    column = panel.labels[list(panel.labels)[-1]]
-    return tuple(cell_text(column, int(panel.table.order[row])) for row in rows), True
 
 
 def _over(losses: Array, means: Array) -> list[float | None]:

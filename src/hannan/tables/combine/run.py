@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
 import numpy as np
 
+from hannan.tables.combine.calibration import CHOICE, FAN, Answered, Recent
 from hannan.tables.combine.combiner import Combiner
 from hannan.tables.combine.coverage import Coverage
 from hannan.tables.combine.coverage_report import CertifiedTable
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 
 #: Rows of a frame that are combined in one call.
 CHUNK = 1 << 16
-#: Largest number of rows in a picture of the last rows.
-RECENT = 120
 
 
 class Options(TypedDict, total=False):
@@ -189,8 +188,8 @@ class Run:
         self.course = Course(len(self.models))
         #: Places in which the quantiles of a model crossed and were sorted.
         self.crossed = 0
-        #: The last rows answered, with their times.
-        self.recent: deque[tuple[int, str]] = deque(maxlen=RECENT)
+        #: The last rows answered.
+        self.recent: deque[Answered] = deque(maxlen=FAN if task.timing.issued is None else CHOICE)
         self._kept: Kept | None = None
 
     @property
@@ -254,11 +253,19 @@ class Run:
         self.pending.remember(block, work.mixed)
         intervals = None if self.certified is None else self.certified.take(block, chunk.groups, work.mixed)
         answers = block.answers(work, intervals)
-        last = answers.rows[-RECENT:].tolist()
-        self.recent.extend(zip(last, answers.times[-RECENT:] or [""] * len(last), strict=True))
+        self._remember(chunk, answers)
         if block.refused is not None:
             raise block.refused
         return answers
+
+    def _remember(self, chunk: Chunk, answers: Answers) -> None:
+        """Keep the last answers."""
+        for t in range(max(0, len(answers) - (self.recent.maxlen or 0)), len(answers)):
+            row = int(answers.rows[t])
+            issued = chunk.issued[row - chunk.first] if len(chunk.issued) else ""
+            ends = None if answers.intervals is None else answers.intervals[t].copy()
+            time = answers.times[t] if answers.times else ""
+            self.recent.append(Answered(row, time, issued, np.array(answers.forecast[t]), ends))
 
     def close(self) -> None:
         """End the table: settle the rows whose targets are due after the last row, and end the curves."""
@@ -284,7 +291,12 @@ class Run:
         quantiles = self._quantiles(answers, table, targets)
         covered = None if self.certified is None else self.certified.report()
         told = summarize(self.combiner, self.pending, self.course, found, quantiles, self.task.left_out)
-        return replace(told, coverage=covered)
+        rows, levels = list(self.recent), () if self.task.coverage is None else self.task.coverage.levels
+        calibration = None if quantiles is None else quantiles.calibration
+        recent = Recent.of(rows, np.array([targets[one.row - 1] for one in rows]), calibration, levels)
+        ends = {one.row: one.intervals for one in rows}
+        forecasts = tuple(one.within(levels, ends.get(one.row)) for one in told.forecasts)
+        return replace(told, coverage=covered, recent=recent, forecasts=forecasts)
 
     @property
     def ends(self) -> tuple[str, ...]:
@@ -292,7 +304,7 @@ class Run:
         return () if self.task.coverage is None else self.task.coverage.written
 
     def _quantiles(self, answers: tuple[Any, Array], table: Array, targets: Array) -> Quantiled | None:
-        from hannan.tables.combine.calibration import Quantiled, calibrated, fan_of
+        from hannan.tables.combine.calibration import Quantiled, calibrated
 
         if self.grid is None or not isinstance(self.loss, QuantileLoss):
             return None
@@ -300,5 +312,4 @@ class Run:
         answered = rows.astype(np.int64), forecasts
         calibration = calibrated(self.loss, self.models, answered, table, targets)
         by_level = self.combiner.mixer.by_level() if self.loss.apart else None
-        fan, timed = fan_of(answered, targets, self.recent)
-        return Quantiled(calibration, fan, timed, by_level, self.grid, self.crossed)
+        return Quantiled(calibration, by_level, self.grid, self.crossed)

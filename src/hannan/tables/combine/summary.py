@@ -14,7 +14,7 @@ from hannan.players.certificate import Certificate
 from hannan.saving.formatting import ceiling, counted, figure, percent
 from hannan.saving.formatting import clipped as shortened
 from hannan.saving.result import Shown, plain, to_text
-from hannan.tables.combine.calibration import Quantiled
+from hannan.tables.combine.calibration import Quantiled, Recent
 from hannan.tables.combine.clip import Clipped
 from hannan.tables.combine.combiner import Combiner
 from hannan.tables.combine.coverage_report import CoverageReport
@@ -111,8 +111,10 @@ class Summary:
     curves: Curves = field(repr=False)
     #: The last rows that wait for their targets.
     forecasts: tuple[Forecast, ...] = ()
-    #: CRPS, coverage, sharpness and fan, if the forecasts are quantiles.
+    #: CRPS, coverage and sharpness, if the forecasts are quantiles.
     quantiles: Quantiled | None = field(default=None, repr=False)
+    #: The last rows for a picture.
+    recent: Recent | None = field(default=None, repr=False)
     #: Columns of quantiles that were ignored.
     left_out: tuple[str, ...] = ()
     #: Coverage of the intervals, if they were requested.
@@ -402,8 +404,8 @@ def only_expert(name: str) -> str:
 def so_far(found: Sequence[Improvement | None], told: str) -> str:
     """Return a headline, after a note if it is too early for a verdict.
 
-    >>> so_far([Improvement(2.0, early="after 4 rows (at least 20 are needed)")], "2.0% better than ets")
-    'too early to say after 4 rows (at least 20 are needed); so far 2.0% better than ets'
+    >>> so_far([Improvement(2.0, early="after 4 rows")], "2.0% better than ets")
+    'too early to say after 4 rows; so far 2.0% better than ets'
     """
     early = next((one.early for one in found if one is not None and one.early), "")
     return f"too early to say {early}; so far {told}" if early else told
@@ -423,6 +425,8 @@ def improvements_dict(found: Sequence[Improvement | None]) -> dict[str, Any]:
 def waits(one: Forecast) -> dict[str, Any]:
     """Return a row that waits for its target, for JSON."""
     told: dict[str, Any] = {"row": one.row, "time": one.time, "forecast": one.forecast}
+    if one.intervals:
+        told["intervals"] = [{"coverage": level, "low": low, "high": high} for level, low, high in one.intervals]
     return {**told, "quantiles": {f"{q:g}": x for q, x in one.quantiles}} if one.quantiles else told
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from heapq import heappop, heappush
 from itertools import islice
@@ -114,10 +114,25 @@ class Forecast:
     time: str | None
     forecast: float
     quantiles: tuple[tuple[float, float], ...] = ()
+    #: (requested coverage, low, high) of each interval.
+    intervals: tuple[tuple[float, float, float], ...] = ()
+
+    def within(self, coverages: Sequence[float], ends: Any) -> Forecast:
+        """Return the forecast with its intervals, (coverages, 2); infinite ones are omitted."""
+        if ends is None:
+            return self
+        told = [(level, float(low), float(high)) for level, (low, high) in zip(coverages, ends, strict=True)]
+        return replace(self, intervals=tuple(one for one in told if np.isfinite(one[1:]).all()))
 
     @property
     def text(self) -> str:
         """The forecast as text."""
+        if self.intervals:
+            each = [
+                f"{figure(low)} to {figure(high)} with coverage {100.0 * level:g}%"
+                for level, low, high in self.intervals
+            ]
+            return f"{figure(self.forecast)} ({'; '.join(each)})"
         if len(self.quantiles) < 2:
             return figure(self.forecast)
         (low, least), (high, most) = self.quantiles[0], self.quantiles[-1]
