@@ -217,7 +217,8 @@ class Recent:
                      for k in range(len(coverages) - 1, -1, -1)]  # fmt: skip
         issued = tuple(one.issued for one in rows) if all(one.issued for one in rows) else ()
         at = tuple(one.time if timed else str(one.row) for one in rows)
-        return cls(at, np.asarray(targets, dtype=np.float64), center, named, tuple(bands), issued, timed)
+        known = np.asarray(targets, dtype=np.float64)
+        return cls(at, known, center, named, bands=tuple(bands), issued=issued, timed=timed)
 
     def windows(self, at: Sequence[Any]) -> list[tuple[str, list[int]]]:
         """Return (name, rows) of groups of connected rows, in order.
