@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import importlib
 import json
 import os
 import re
@@ -68,6 +70,41 @@ def test_help_names_the_commands_without_the_common_options(capsys: pytest.Captu
     said = " ".join(call(capsys, "--help")[1].split())
     assert "All commands except serve accept --json" in said
     assert "the plan's, else 0" in " ".join(call(capsys, "sweep", "run", "--help")[1].split())
+
+
+@pytest.mark.parametrize("command", ["combine", "serve"])
+def test_options_stand_under_headings(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    """Every option is under one heading; a control option without a heading is still shown."""
+    cli = importlib.import_module(f"hannan.cli.{command}").command
+    named = [name for names in cli.groups.values() for name in names]
+    options = {option.opts[0] for option in cli.params if isinstance(option, click.Option)}
+    assert len(named) == len(set(named))
+    assert options - set(named) <= {"--json"}
+    out = call(capsys, command, "--help")[1]
+    assert all(out.count(f"\n  {name} ") + out.count(f"\n  {name}\n") == 1 for name in options)
+    assert list(cli.groups) == [heading for heading in re.findall(r"^(\w.*):$", out, re.M) if heading in cli.groups]
+    cli = copy.copy(cli)
+    cli.groups = dict(list(cli.groups.items())[1:])
+    help_text = cli.get_help(click.Context(cli))
+    assert "Other options:" in help_text
+    assert named[0] in help_text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (("play", "--n", "3", "--adversary", "swiching"), "switching"),
+        (("privacy", "--learner", "privat-experts"), "private-experts"),
+        (("combine", "forecasts.csv", "--crossing", "srot"), "sort"),
+        (("pley",), "play"),
+    ],
+)
+def test_errors_suggest_the_closest_name(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], meant: str
+) -> None:
+    code, _, error = call(capsys, *arguments)
+    assert code == 2
+    assert f"Did you mean {meant!r}?" in error
 
 
 def test_summaries_are_not_truncated_and_options_have_help(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from hannan.cli.options import LearnerOptions, build_learner, emit, learner_options, shared, written
+from hannan.cli.options import Choice, LearnerOptions, build_learner, emit, learner_options, shared, written
 
 EPILOG = """\b
 Examples:
@@ -31,7 +31,7 @@ Examples:
 )
 @click.option(
     "--against",
-    type=click.Choice(["adaptive", "oblivious", "iid", "any"]),
+    type=Choice(["adaptive", "oblivious", "iid", "any"]),
     help="Smallest bound valid against this adversary (default: the smallest proved bound; the output names its "
     "adversary). any means adaptive.",
 )

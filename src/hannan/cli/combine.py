@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hannan import extras
-from hannan.cli.options import listed, opened, separator, shared, to_text, watched
+from hannan.cli.options import Choice, Grouped, listed, opened, separator, shared, to_text, watched
 
 if TYPE_CHECKING:
     from hannan.tables.combine.run import Run, Task
@@ -82,7 +82,18 @@ Examples:
 """
 
 
-@click.command(epilog=EPILOG, short_help="Combine forecasts from a CSV or Parquet file.")
+#: Headings of `hannan combine --help`.
+OPTIONS = {
+    "Columns": ("--target", "--experts", "--time", "--delimiter"),
+    "Method": ("--loss", "--learner", "--prior", "--range", "--cap", "--clip"),
+    "Intervals": ("--coverage", "--groups", "--within"),
+    "Many series and horizons": ("--by", "--pooled", "--horizon", "--issued", "--target-time"),
+    "Quantile forecasts": ("--quantiles", "--per-quantile", "--crossing"),
+    "Output": ("--out", "--json", "--seed"),
+}
+
+
+@click.command(cls=Grouped, groups=OPTIONS, epilog=EPILOG, short_help="Combine forecasts from a CSV or Parquet file.")
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path, allow_dash=True))
 @click.option(
     "--target", default="y", show_default=True, metavar="COLUMN", help="Column of the targets; cells may be empty."
@@ -153,7 +164,7 @@ Examples:
 )
 @click.option(
     "--crossing",
-    type=click.Choice(["refuse", "sort"]),
+    type=Choice(["refuse", "sort"]),
     default="refuse",
     show_default=True,
     help="Treatment of crossing quantiles of a model: raise an error or sort them.",

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import click
 
-from hannan.cli.options import shared, to_text
+from hannan.cli.options import Choice, shared, to_text
 
 EPILOG = """\b
 Examples:
@@ -23,7 +23,7 @@ Examples:
 @click.option("--alpha", type=float, default=0.05, show_default=True, help="Probability that any statement is wrong.")
 @click.option(
     "--means",
-    type=click.Choice(["any", "fixed"]),
+    type=Choice(["any", "fixed"]),
     default="any",
     show_default=True,
     help="Assumption about the mean rewards: may change, or constant (not verified).",

@@ -22,6 +22,37 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+
+class Grouped(click.Command):
+    """Command whose help lists options under headings: `groups` maps a heading to names of options."""
+
+    def __init__(self, *args: Any, groups: dict[str, tuple[str, ...]], **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.groups = groups
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write one section per heading, and the options without a heading last."""
+        records = {
+            parameter.opts[0]: record
+            for parameter in self.get_params(ctx)
+            if not isinstance(parameter, click.Argument) and (record := parameter.get_help_record(ctx)) is not None
+        }
+        sections = {heading: [records.pop(name) for name in names] for heading, names in self.groups.items()}
+        for heading, rows in {**sections, "Other options": list(records.values())}.items():
+            with formatter.section(heading):
+                formatter.write_dl(rows)
+
+
+class Choice(click.Choice[str]):
+    """One of several names; the error suggests the closest one."""
+
+    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
+        """Return the error: the names, the value and a suggestion."""
+        from hannan.validation import meant  # imports NumPy, which --help does not need
+
+        return f"must be one of {', '.join(self.choices)}; got {value!r}{meant(value, self.choices)}"
+
+
 #: Option of all commands; `sweep` has commands of its own that take no other shared option.
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON only.")
 

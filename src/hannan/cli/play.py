@@ -41,10 +41,12 @@ def command(
 
     from hannan import adversaries
     from hannan.games.play import play
+    from hannan.validation import meant
 
     known = adversaries.all_adversaries()
     if adversary not in known:
-        raise ValueError(f"--adversary must be one of {', '.join(sorted(known))}; got {adversary!r}")
+        names = ", ".join(sorted(known))
+        raise ValueError(f"--adversary must be one of {names}; got {adversary!r}{meant(adversary, known)}")
     learner, n, actions = build_learner(options, rounds, best_loss), options.n, options.actions
     width = actions or n
     # Losses, advice, and per run the counts and about 300 points of two curves.

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from hannan.cli.options import emit, paged, shared, written
+from hannan.cli.options import Choice, emit, paged, shared, written
 
 EPILOG = """\b
 Examples:
@@ -88,7 +88,7 @@ class Answer:
 @click.option(
     "--learner",
     "names",
-    type=click.Choice(list(LEARNERS)),
+    type=Choice(list(LEARNERS)),
     multiple=True,
     default=("convex",),
     show_default=True,
@@ -99,7 +99,7 @@ class Answer:
 @click.option(
     "--domain",
     "kind",
-    type=click.Choice(["ball", "box", "simplex"]),
+    type=Choice(["ball", "box", "simplex"]),
     default="ball",
     show_default=True,
     help="Domain of the moves.",
@@ -110,7 +110,7 @@ class Answer:
 @click.option("--lipschitz", type=float, default=1.0, show_default=True, help="Lipschitz constant of the losses.")
 @click.option(
     "--noise",
-    type=click.Choice(["gamma", "gaussian"]),
+    type=Choice(["gamma", "gaussian"]),
     default="gamma",
     show_default=True,
     help="Distribution of the noise of convex; gaussian requires --delta.",
@@ -125,7 +125,7 @@ class Answer:
 )
 @click.option(
     "--neighbors",
-    type=click.Choice(["add-remove", "replace"]),
+    type=Choice(["add-remove", "replace"]),
     default="add-remove",
     show_default=True,
     help="Neighboring sequences: one loss vector added or removed, or replaced.",

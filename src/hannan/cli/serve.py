@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from hannan import extras
+from hannan.cli.options import Grouped
 
 EPILOG = """\b
 Examples:
@@ -25,7 +26,18 @@ Requests:
 """
 
 
-@click.command(epilog=EPILOG, short_help="Serve bandit decisions over HTTP from a durable store.")
+#: Headings of `hannan serve --help`.
+OPTIONS = {
+    "Address and access": ("--host", "--port", "--keys", "--host-name"),
+    "Learners": ("--add", "--wait", "--default", "--ofrep-bulk"),
+    "Storage": ("--keep", "--remember", "--shard", "--standby"),
+    "Limits": ("--max-body", "--max-batch", "--max-queue", "--max-keys", "--head-timeout", "--body-timeout"),
+}
+
+
+@click.command(
+    cls=Grouped, groups=OPTIONS, epilog=EPILOG, short_help="Serve bandit decisions over HTTP from a durable store."
+)
 @click.argument("store", metavar="STORE")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(

@@ -215,8 +215,10 @@ def kernel_of(loss: PointLoss) -> str:
 
 #: Other names of losses. The RMSE is minimized by minimizing the squared loss, so RMSE and MSE are the same loss.
 SYNONYMS = {
-    "mae": "absolute", "l1": "absolute", "mse": "squared", "rmse": "squared", "l2": "squared", "quantile": "pinball",
-    "log-loss": "log", "logloss": "log",
+    "mae": "absolute", "l1": "absolute", "mean-absolute-error": "absolute",
+    "mse": "squared", "rmse": "squared", "l2": "squared", "mean-squared-error": "squared", "brier": "squared",
+    "quantile": "pinball", "quantile-loss": "pinball", "pinball-loss": "pinball",
+    "log-loss": "log", "logloss": "log", "cross-entropy": "log", "huber-loss": "huber",
 }  # fmt: skip
 #: The losses, as messages list them.
 LOSSES = "absolute (MAE), squared (MSE, RMSE), pinball:q, huber:w or log"
@@ -227,9 +229,12 @@ def canonical(spec: str) -> str:
 
     >>> canonical("MAE"), canonical(" RMSE "), canonical("quantile:0.9"), canonical("Absolut")
     ('absolute', 'squared', 'pinball:0.9', 'absolut')
+    >>> canonical("mean_absolute_error")
+    'absolute'
     """
     head, colon, rest = spec.strip().lower().partition(":")
-    return f"{SYNONYMS.get(head.strip(), head)}{colon}{rest}"
+    head = head.strip().replace("_", "-").replace(" ", "-")
+    return f"{SYNONYMS.get(head, head)}{colon}{rest}"
 
 
 def point_loss(spec: str | PointLoss, cap: float | None = None) -> PointLoss:
