@@ -51,7 +51,7 @@ def executed(path: Path) -> Any:
     book = nbformat.read(path, as_version=4)
     nbclient.NotebookClient(book, timeout=300, kernel_name="python3", record_timing=False).execute()
     for cell in book.cells:
-        if text := "".join(out["text"] for out in cell.get("outputs", []) if out["output_type"] == "stream"):
+        if text := "".join(out["text"] for out in cell.get("outputs", []) if out.get("name") == "stdout"):
             cell["outputs"] = [nbformat.v4.new_output("stream", name="stdout", text=text)]
     book.metadata["language_info"] = {"name": "python"}
     return book

@@ -124,9 +124,9 @@ def test_a_game_refuses_what_only_its_moves_show_and_withholds_what_it_contradic
     def spike(u):
         return np.where(np.abs(u - there) < 1e-9, 50.0, smooth_absolute(u))
 
-    with pytest.raises(ValueError, match="gradients of the losses must be at most lipschitz = 1; got 5 at a move"):
+    with pytest.raises(ValueError, match=r"lipschitz = 1; got 5 at .*move"):
         play(learner, RankOne(z, smooth_absolute, slope), seed=4)
-    with pytest.raises(ValueError, match=r"the loss of a move must be in \[0, loss_bound = 3\]; got 50 at a move"):
+    with pytest.raises(ValueError, match=r"loss_bound = 3\]; got 50"):
         play(learner, RankOne(z, spike, its_slope), seed=4)
     # The first move of a descent is the centre, 0.3, which the door's grid of [-1.17, 1.3] does not meet.
     descent, there = OnlineGradientDescent(Ball(2, 1.0, (0.3, 0.0)), 1.0), 0.3

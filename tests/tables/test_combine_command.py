@@ -221,7 +221,7 @@ def test_the_forecast_that_is_asked_for_is_shown(tmp_path):
     if (tmp_path / "out" / "index.html").exists():
         page = (tmp_path / "out" / "index.html").read_text()
         assert "<b>105.8</b><span>forecast for 2024-05-05 (row 5)</span>" in page
-        part = page[page.index("Forecasts of rows that wait for their targets.") :]
+        part = page[page.index("Next values: forecasts of rows that wait for their targets.") :]
         cells = re.findall(r"<td[^>]*><span>([^<]*)</span></td>", part[: part.index("</table>")])
         assert cells == ["5", "2024-05-05", "105.8"]
         assert "1.833 per row" in page

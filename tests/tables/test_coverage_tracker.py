@@ -271,7 +271,8 @@ def test_batch_is_live_to_the_last_bit():
         events = np.array(order[part])
         events = np.where(events >= 0, events - 150 * k, events)
         batch.events(
-            events, np.array(told[part]), 150 * k, base[here], units[here], labels[here], starts, out[here]
+            events, np.array(told[part]), 150 * k,
+            base=base[here], units=units[here], groups=labels[here], starts=starts, ends=out[here],
         )  # fmt: skip
     assert (out == ends).all()
     assert (batch.counts == live.counts).all()

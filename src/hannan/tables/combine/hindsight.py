@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from hannan.saving.formatting import counted
+from hannan.saving.formatting import counted, percent
 from hannan.tables.combine.losses import PointLoss
 from hannan.tables.combine.rules import grid_levels
 from hannan.tables.write import release
@@ -63,10 +63,10 @@ class Improvement:
         if max(abs(self.low), abs(self.high)) < NOTHING:
             return f"the same loss as {whom}"
         if self.low <= 0.0 <= self.high:
-            return f"no clear difference from {whom} ({self.low:.1f}% to {self.high:.1f}%)"
+            return f"no clear difference from {whom} ({percent(self.low)} to {percent(self.high)})"
         if self.low > 0.0:
-            return f"{self.percent:.1f}% better than {whom} ({self.low:.1f}% to {self.high:.1f}%)"
-        return f"{-self.percent:.1f}% worse than {whom} ({-self.high:.1f}% to {-self.low:.1f}%)"
+            return f"{percent(self.percent)} better than {whom} ({percent(self.low)} to {percent(self.high)})"
+        return f"{percent(-self.percent)} worse than {whom} ({percent(-self.high)} to {percent(-self.low)})"
 
     def as_dict(self) -> dict[str, Any]:
         """Return the improvement for JSON."""
