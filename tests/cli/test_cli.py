@@ -161,7 +161,7 @@ def test_shell_completion() -> None:
         (("play", "--n", "3", "--adversary", "kind"), "--adversary must be one of"),
         (("play", "--n", "3", "--tuning", "fixed"), "--scale is required"),
         (("play", "--n", "3", "--learner", "expert-bandit"), "actions (--actions) is required"),
-        (("bound", "--n", "3", "--smoothing", "pareto:x"), "a parameter must be a number"),
+        (("bound", "--n", "3", "--smoothing", "pareto:x"), "parameter after a colon must be a number"),
         (("bound", "--n", "3", "--smoothing", "magic"), "smoothing must be one of"),
         (("bound", "--n", "3", "--smoothing", "gaussian", "--rounds", "9"), "unbounded hazard"),
         (("bound", "--n", "3"), "is required"),

@@ -217,9 +217,9 @@ def test_privacy_of_curved_losses_in_closed_form():
 def test_privacy_is_refused_with_the_reason():
     printed = Convex(Ball(2), 1.0, GaussianNoise(0.1, "paper"), Fixed(1.0), smooth=0, guarantee="privacy")
     for learner, message in [
-        (curved(accuracy=None), "the argmin of curved losses is numerical"),
-        (Convex(Ball(2), 1.0, tuning=Fixed(1.0)), "must be asked for"),
-        (printed, "carries no claim"),
+        (curved(accuracy=None), "pass accuracy="),
+        (Convex(Ball(2), 1.0, tuning=Fixed(1.0)), "guarantee='privacy'"),
+        (printed, "calibration='paper'"),
     ]:
         with pytest.raises(Withheld, match=message):
             learner.privacy()

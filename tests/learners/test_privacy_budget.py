@@ -80,7 +80,7 @@ def test_gaussian_moves_compose_exactly():
         (lambda: learner().scale_for(0.0), "epsilon must be"),
         (lambda: learner().scale_for(1.0, rounds=0), "rounds must be"),
         (lambda: learner(GAUSSIAN).scale_for(1.0, 0.0, 5), "delta must be"),
-        (lambda: curved(ridge=0.25).scale_for(0.5), "above what the ridge alone spends, whatever the scale, 0.77"),
+        (lambda: curved(ridge=0.25).scale_for(0.5), "epsilon must be above 0.77"),
         (lambda: hn.Convex(hn.Ball(3), 2.0, tuning=hn.Fixed(1.0)).scale_for(1.0), "smooth is required"),
         (lambda: learner().privacy_curve(10, epsilons=[]), "epsilons must have at least one number"),
     ],

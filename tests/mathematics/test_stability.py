@@ -147,7 +147,7 @@ def test_the_gaussian_has_no_pure_level_and_says_so() -> None:
     claim = hn.FTPL(hn.Gaussian(), 3.0).stability(5)
     assert claim.level == claim.rate == math.inf
     assert claim.exact
-    assert "no pure level" in claim.source
+    assert "no level for delta = 0" in claim.source
     assert "delta" in claim.source
 
 

@@ -139,7 +139,7 @@ def test_stated_log_concavity_is_held_against_the_density():
 
     assert "log-concave (checked at" in on_your_word(Concave())
     assert "log-concave" in hn.Experts(2, Concave(), hn.Horizon(1000)).bound().condition
-    with pytest.raises(ValueError, match="must be log-concave, as it says"):
+    with pytest.raises(ValueError, match="Mixed must be log-concave"):
         hn.Experts(2, Mixed(), hn.Horizon(1000))
     assert on_your_word(hn.Gaussian()) == ""
 

@@ -33,7 +33,7 @@ class MixabilityGap(Tuning):
 
 @dataclass(frozen=True, repr=False)
 class AdaHedge(Learner):
-    """Hedge without a tuning: neither the number of rounds nor the range of the losses is needed.
+    """Hedge without tuning: neither the number of rounds nor the range of the losses must be known.
 
     Parameters
     ----------

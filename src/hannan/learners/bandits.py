@@ -329,7 +329,7 @@ class Bandit(Learner):
         if self._trivial:
             return Schedule.constant(1.0)
         if self._tuned_reduced:
-            rounds = needed(tuning.told_rounds, "the scale depends on it")
+            rounds = needed(tuning.told_rounds, "the scale depends on the number of rounds")
             return Schedule.constant(bounds.reduced_variance_scale(self.n, rounds))
         if tuning.order == "zero" and not barrier:
             k = self._tuned_constants(self.n, tuning.told_rounds)
@@ -337,7 +337,7 @@ class Bandit(Learner):
         if barrier and tuning.by_best_loss:
             k = self._tuned_constants(self.n, tuning.told_rounds)
             scale = bounds.resampled_barrier_scale if self._resamples else bounds.barrier_scale
-            horizon = needed(tuning.told_rounds, "the range of the log-barrier depends on it")
+            horizon = needed(tuning.told_rounds, "the range of the log-barrier depends on the number of rounds")
             return Schedule.constant(scale(k.range, self.tuned_best(), self._barrier_bias(k, horizon)))
         if barrier and tuning.order == "first":
             k = self._tuned_constants(self.n, tuning.told_rounds)

@@ -124,7 +124,9 @@ class ExpertBandit(Learner):
         k = self._constants(self.experts, self._horizon or rounds)
         source = f"{_THEOREM}: {'clipped' if clipped else 'unclipped'}, {type(tuning).__name__}"
         if k.range <= 0.0:
-            return Proof({"one round": needed(rounds, "the range of the log-barrier depends on it")}, source)
+            return Proof(
+                {"one round": needed(rounds, "the range of the log-barrier depends on the number of rounds")}, source
+            )
         if clipped:
             if best is None:
                 raise ValueError("best_loss or rounds is required: the bound depends on the best loss")

@@ -128,8 +128,11 @@ class Experts(Learner):
     @property
     def _unrated(self) -> str:  # type: ignore[override]
         if math.isfinite(self._variance):
-            return "its bounds are those of Fixed, Horizon and Anytime, in the rounds and without delay"
-        return "only a Fixed scale, and no regret bound"
+            return (
+                "bounds are proved for Fixed, Horizon and Anytime only, in the number of rounds and without delayed "
+                "feedback"
+            )
+        return "only a Fixed scale is possible, without a regret bound"
 
     def schedule(self) -> Schedule:
         tuning = self.tuning
@@ -326,11 +329,11 @@ class Experts(Learner):
             super().privacy()
         if not any_tuning and self.schedule().d != 0.0:
             raise Withheld(
-                f"{self.tuning!r} sets the scale from the losses, so that one loss may show in every later move: no "
-                "privacy is proved. Use Fixed, Horizon or Anytime"
+                f"{self.tuning!r} sets the scale from the losses, so one loss may affect the scale of every later "
+                f"move, and no privacy is proved. Use Fixed, Horizon or Anytime"
             )
         asked = self.tuning.last_round if rounds is None else rounds
-        return validation.count(needed(asked, "every round adds to epsilon"), "rounds")
+        return validation.count(needed(asked, "epsilon grows with the number of rounds"), "rounds")
 
     def _proof(self, rounds: int | None, best: float | None, known: bool, delay: int) -> Proof:
         tuning, schedule = self.tuning, self.schedule()
@@ -338,7 +341,9 @@ class Experts(Learner):
         source = f"{_THEOREM if math.isfinite(k.rate) else _LOG_CONCAVE}: {type(tuning).__name__}"
         scale = schedule.scale(1, 0.0)
         if k.range <= 0.0:
-            return Proof({"one round": needed(rounds, "the range of the log-barrier depends on it")}, source)
+            return Proof(
+                {"one round": needed(rounds, "the range of the log-barrier depends on the number of rounds")}, source
+            )
         if delay:
             if not schedule.is_constant:
                 raise Withheld(f"no bound for delayed feedback is proved for {tuning!r}, because its scale changes")

@@ -38,8 +38,8 @@ class LBInf(NamedArms):
     Notes
     -----
     p = argmin <S + m, p> - sum_i g_i log p_i: an optimistic log-barrier with one scale g_i per arm, which grows with
-    the errors of the predictions m. S sums m + (l - m_I)/p_I e_I, and g_i, at first 2, grows by (l - m_I)^2 ((1-p_i)^2
-    if i = I else p_i^2)/(2 g_i s).
+    the errors of the predictions m. S sums m + (l - m_I)/p_I e_I, and g_i starts at 2 and grows by (l - m_I)^2
+    ((1-p_i)^2 if i = I else p_i^2)/(2 g_i s) per round.
 
     Without `rounds`, s = ln(t + e - 1) and m_i is the mean of the losses of arm i and of one loss 1/2. For i.i.d.
     losses the regret is of order n (ln T)^2/gap. For all oblivious losses,

@@ -316,7 +316,7 @@ class Learner(NotPrivate, saving.Described):
         """Return the best loss of the tuning, for losses in [0, 1]; for a Horizon the number of its rounds."""
         told, rounds = self.tuning.told_best, self.tuning.told_rounds
         if told is None:
-            return float(needed(rounds, "the default of the best loss is the number of rounds"))
+            return float(needed(rounds, "the number of rounds is the default of the best loss"))
         best = self._normalised(told, rounds, "the bound of BestLoss")
         if best <= 0.0:
             raise ValueError(f"the bound of BestLoss must be worse than the best possible total; got {self.tuning!r}")
@@ -451,7 +451,7 @@ class Learner(NotPrivate, saving.Described):
         """
         if self.units.zero == 0.0 and self.tuning.told_best is not None:
             return self.tuning.told_best
-        return self.in_units(best, needed(rounds, "the best loss in these units depends on it"))
+        return self.in_units(best, needed(rounds, "the best loss in these units depends on the number of rounds"))
 
     def _constants(self, n: int, rounds: int | None) -> Constants:
         """Return rate and range of the smoothing; raise Withheld if one of them is infinite or unknown."""

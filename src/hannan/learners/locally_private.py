@@ -70,7 +70,7 @@ class LocallyPrivate(Learner):
         setting = inner.setup().setting if isinstance(inner, Learner) else None
         if setting not in ("bandit", "expert_bandit") or getattr(inner, "reported", False):
             raise ValueError(
-                "learner must be a bandit of this package, which observes one number per round, such as hn.Bandit(3); "
+                "learner must be a bandit of this package, with one observed loss per round, such as hn.Bandit(3); "
                 f"got {validation.brief(inner)}"
             )
         object.__setattr__(self, "epsilon", RandomizedResponse(self.epsilon).epsilon)
@@ -162,7 +162,10 @@ class LocallyPrivate(Learner):
 
     def scale_for(self, *_: Any, **__: Any) -> NoReturn:
         """Not available: epsilon is given at construction and determines the randomization."""
-        raise Withheld("LocallyPrivate takes epsilon itself; it adds no noise that has a scale")
+        raise Withheld(
+            "LocallyPrivate has no scale_for: epsilon is given at construction, and losses are "
+            "randomized without a noise scale"
+        )
 
     def privacy_curve(
         self, rounds: int, epsilons: Sequence[float] | None = None, *, per_person: int = 1
@@ -223,7 +226,7 @@ class LocallyPrivate(Learner):
             If no such bound is proved.
         """
         if printed:
-            raise Withheld("LocallyPrivate is not in the paper: there is no printed form")
+            raise Withheld("the paper has no bound for LocallyPrivate; got printed=True")
         if delta is not None:
             raise Withheld("no high-probability bound is proved for randomized reports")
         against = None if against is None else bounds.checked(against)
@@ -232,11 +235,13 @@ class LocallyPrivate(Learner):
             return inner
         if inner.at_most is not None:
             raise Withheld(
-                f"the bound of {self.learner!r} supposes a best loss, and the reports of every arm have at least "
-                f"{0.5 - 0.5 * self.response.contrast:.3g} per round: use another tuning"
+                f"the bound of {self.learner!r} assumes a small best loss, but randomized reports average at least "
+                f"{0.5 - 0.5 * self.response.contrast:.3g} per round for every arm. Use another tuning"
             )
         if inner.sense == "mean":
-            raise Withheld("a bound on the mean play does not cover reports of the drawn arm")
+            raise Withheld(
+                "a bound for the mean play does not cover a learner that receives reports of the drawn arm only"
+            )
         played = self._played(rounds)
         factor, terms = self.response.factor, dict(inner.terms)
         source = f"{SOURCE}, coth(epsilon/2) = {factor:.4g} times: {inner.source}"

@@ -214,7 +214,9 @@ def _settings(name: str | Name, parts: Name, numbers: Numbers, settings: dict[st
     given = dict(settings)
     for part, parsed in (("smoothing", smoothing), ("tuning", lambda text: tuning(text, numbers))):
         if part in given and getattr(parts, part):
-            raise ValueError(f"{part} must be stated once; got {name!r} and {part}={given[part]!r}")
+            raise ValueError(
+                f"pass {part} either in the name or as a parameter; got {name!r} and {part}={given[part]!r}"
+            )
         if isinstance(given.get(part), str):
             given[part] = parsed(given[part])
     if "tuning" in given and numbers.scale is not None:
@@ -300,7 +302,7 @@ def number(text: str, whole: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise ValueError(f"a parameter must be a number, as in pareto:3; got {whole!r}") from None
+        raise ValueError(f"the parameter after a colon must be a number, as in pareto:3; got {whole!r}") from None
 
 
 def _whole(value: float, text: str) -> int:

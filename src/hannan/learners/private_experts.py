@@ -162,7 +162,10 @@ class PrivateExperts(Remembered):
                 raise ValueError(f"sparsity must be at most n = {self.n}; got {self.sparsity}")
         if self.best_loss is not None:
             if self.rounds is None:
-                raise ValueError("best_loss needs rounds, because the noise level depends on them; got rounds=None")
+                raise ValueError(
+                    "rounds is required with best_loss, because the noise level depends on the number "
+                    "of rounds; got rounds=None"
+                )
             put("best_loss", validation.real(self.best_loss, "best_loss"))
             if self._best <= 0.0:
                 raise ValueError(f"best_loss must be above the smallest possible total loss; got {self.best_loss!r}")
@@ -273,7 +276,9 @@ class PrivateExperts(Remembered):
 
     def scale_for(self, *_: Any, **__: Any) -> NoReturn:
         """Not available: epsilon is given at construction and determines the noise."""
-        raise Withheld("PrivateExperts takes epsilon itself; sigma is the noise that it needs")
+        raise Withheld(
+            "PrivateExperts has no scale_for: epsilon is given at construction, and sigma is the noise computed from it"
+        )
 
     def privacy_curve(self, rounds: int | None = None, epsilons: Sequence[float] | None = None) -> PrivacyCurve:
         """Return the bound on the expected regret by epsilon, and the epsilon that costs at most 10% more regret.

@@ -41,7 +41,7 @@ class SlateBandit(saving.Described):
     """Choose m of n items per round, and observe the losses of these items only.
 
     Each item is shown with an inclusion probability that is an exact multiple of 2^-52; all m items of a slate are
-    different. With size 1 it is `Bandit(n)`.
+    different. With size 1 the learner is `Bandit(n)`.
 
     Parameters
     ----------

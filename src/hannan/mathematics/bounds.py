@@ -333,7 +333,7 @@ class Bound(Result):
         return self.value
 
     def supposing(self, at_most: float, gains: bool = False) -> Bound:
-        """Return the same number under a condition on the best loss.
+        """Return a bound with the same value and a condition on the best loss.
 
         Parameters
         ----------
@@ -382,7 +382,7 @@ class Bound(Result):
 
     @property
     def says(self) -> str:
-        """Kind of regret, and the value rounded up to four digits."""
+        """The kind of regret, and the value rounded up to four digits."""
         return f"{'regret' if self.sense == 'likely' else 'expected regret'} <= {ceiling(self.value)}"
 
     @property

@@ -113,7 +113,7 @@ class Regularizer(Smoothing):
         raise NotImplementedError
 
     def assumptions(self) -> str:
-        """Return what is assumed of a user-defined regularizer, after checking that its members agree.
+        """Return the assumptions about a user-defined regularizer, after checking that its members agree.
 
         Returns
         -------
@@ -126,7 +126,7 @@ class Regularizer(Smoothing):
         return self.assumptions()
 
     def leader(self, L: Array, scale: float) -> Array:
-        """Return the play, argmin <L, p> + scale F(p), by Newton's method in log p.
+        """Return the distribution argmin <L, p> + scale F(p), by Newton's method in log p.
 
         Parameters
         ----------
@@ -211,7 +211,7 @@ class Entropy(Regularizer):
 
     Notes
     -----
-    F(p) = sum_i p_i log p_i: the play is p_i proportional to exp(-L_i/scale).
+    F(p) = sum_i p_i log p_i, so p_i is proportional to exp(-L_i/scale).
 
     Examples
     --------

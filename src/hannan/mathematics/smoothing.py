@@ -105,7 +105,8 @@ class Smoothing:
 
     @property
     def perturbation(self) -> Law | None:
-        """Perturbation distribution whose perturbed leader makes the same play; None if none is known."""
+        """Perturbation distribution whose perturbed leader has the same distribution of moves; None if none is
+        known."""
         return None
 
     def range_constant(self, n: int, rounds: int | None = None) -> float:
@@ -123,8 +124,8 @@ class Smoothing:
     def variance_constant(self, n: int) -> float:
         """Return v with D_t <= v/(2 scale) for every L and every loss in [0, 1]^n, for the tunings.
 
-        The default is h/2: a rate is two-sided because the play ignores constants, and the moves of the play sum to
-        zero.
+        The default is h/2: a rate holds in both directions, because a constant added to all losses does not change the
+        distribution, and the changes of the probabilities sum to zero.
 
         Parameters
         ----------
@@ -173,7 +174,7 @@ class Smoothing:
         return self.rate * (2 * n - 1 if resampled else n)
 
     def comparator_cost(self, n: int) -> float:
-        """Return what the comparator loses because it must keep a positive probability on every arm.
+        """Return the loss of a comparator that must keep a positive probability on every arm.
 
         Parameters
         ----------
@@ -206,7 +207,7 @@ class Smoothing:
         return Level(h * step, False, "level <= rate")
 
     def approximate_level(self, n: int, scale: float, delta: float) -> Level | None:
-        """Return the level in D_inf^delta for n arms; None if nothing better than the pure level is known.
+        """Return the level in D_inf^delta for n arms; None if nothing better than the level for delta = 0 is known.
 
         Parameters
         ----------
@@ -261,11 +262,11 @@ class Smoothing:
         return ""
 
     def tabulated(self) -> Any:
-        """Return the table from which the engine computes the play; None if there is none."""
+        """Return the table from which the engine computes the distribution; None if there is none."""
         return None
 
     def leader(self, L: Array, scale: float) -> Array:
-        """Return the play at cumulative losses L, for smoothings without a compiled kernel.
+        """Return the distribution at cumulative losses L, for smoothings without a compiled kernel.
 
         Parameters
         ----------
@@ -279,12 +280,12 @@ class Smoothing:
 
 @frozen
 class Stability(Result):
-    """Claim on how much one loss can change a play, which `hannan.audit` measures.
+    """Claim on how much one loss can change the distribution of the next move, which `hannan.audit` measures.
 
     Attributes
     ----------
     level : float
-        Largest divergence between the plays before and after one loss.
+        Largest divergence between the distributions before and after one loss.
     rate : float
         Largest change of the same divergence per unit of loss, which bounds use; inf if there is none.
     gamma, delta : float
@@ -348,7 +349,7 @@ def divergence_name(gamma: float, delta: float = 0.0) -> str:
 def stability(smoothing: Smoothing, scale: float, n: int, gamma: float, delta: float) -> Stability:
     """Return the stability of a smoothing at a scale; `Potential.stability` checks the arguments."""
     if n == 1:
-        return Stability(0.0, 0.0, gamma, delta, "one arm: the play never moves", True)
+        return Stability(0.0, 0.0, gamma, delta, "one arm: the distribution never changes", True)
     approximate = smoothing.approximate_level(n, scale, delta) if delta > 0.0 else None
     if approximate is not None:
         return Stability(approximate.value, math.inf, 1.0, delta, approximate.source, approximate.exact)

@@ -100,7 +100,7 @@ class Evidence(Result):
     arms : dict
         Evidence per arm.
     best : str or None
-        The arm that has been the best so far, if that is sure.
+        The arm that has been the best so far, if this is certain.
     within : Within
         An arm and the most by which any other arm is better.
     regret : float
@@ -146,7 +146,7 @@ class Evidence(Result):
     _width: float = field(default=1.0, repr=False, compare=False)
 
     def lead(self, arm: str, over: str) -> tuple[float, float]:
-        """Return an interval for how much better one arm is than another, on average over all decisions so far.
+        """Return an interval for the difference between two arms, on average over all decisions so far.
 
         Parameters
         ----------

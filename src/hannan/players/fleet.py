@@ -201,7 +201,7 @@ def refusal(why: _engine.Refusal, place: int, whose: str, fleet: str) -> ValueEr
     if why == kinds.closed:
         return ValueError(f"{decision} has already been settled or dropped")
     if why == kinds.other_move:
-        return ValueError(f"{decision} has another action or probability than act() returned")
+        return ValueError(f"the action or probability of {decision} differs from the one that act() returned")
     return ValueError(f"{decision} was not drawn by this fleet, {fleet!r}")
 
 

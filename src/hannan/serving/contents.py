@@ -308,7 +308,7 @@ def _known(given: dict[str, Any], names: set[str], kind: str) -> None:
     """Raise NewerVersion if there are other names than these."""
     unknown = sorted(given.keys() - names)
     if unknown:
-        raise NewerVersion(f"it has an unknown {kind}, {unknown[0]!r}. Open the store with the version that wrote it")
+        raise NewerVersion(f"unknown {kind} {unknown[0]!r}. Open the store with the version that wrote it")
 
 
 def _of_version_0_2(blob: bytes) -> dict[str, bytes]:

@@ -78,7 +78,9 @@ def _owning(method: Method) -> Method:
             return method(self, *values)
         except psycopg.Error as error:
             lost = (
-                "its session in PostgreSQL was lost" if self._connection.closed else "PostgreSQL rejected a statement"
+                "the session of the store in PostgreSQL was lost"
+                if self._connection.closed
+                else "PostgreSQL rejected a statement"
             )
             raise Ended(f"{lost} ({_said(error)}). {KEPT}") from None
 
@@ -103,7 +105,7 @@ class PostgresBackend:
             self._reader = self._second_session()
         except Ended as error:
             self._connection.close()
-            raise ValueError(f"{self.name} cannot be read from the server that it is written to: {error}") from None
+            raise ValueError(f"{self.name} cannot be read from the server to which it is written: {error}") from None
         except psycopg.Error as error:
             self._connection.close()
             raise ValueError(f"{self.name} is not a store: PostgreSQL reports: {_said(error)}") from None
@@ -117,7 +119,9 @@ class PostgresBackend:
         made = _connected(self._address)
         try:
             if not _one(made, OWNED, (LOCK, self.shard, self._owner))[0]:
-                raise Ended(f"the server that answers at its address does not have its lock. {KEPT}")
+                raise Ended(
+                    f"the second connection reached another server, which does not have the lock of the shard. {KEPT}"
+                )
         except BaseException:
             made.close()
             raise

@@ -149,7 +149,7 @@ def _check(settings: Settings) -> None:
         if told.setdefault(name, arms) != arms:
             raise ValueError(f"--add {name} has two different lists of arms; got {told[name]} and {arms}")
     if settings.wait is not None and not settings.learners:
-        raise ValueError("--wait and --default are those of learners to add; got no --add")
+        raise ValueError("--wait and --default apply to learners that --add creates; got no --add")
 
 
 def _add(store: Store, name: str, arms: list[str], settings: Settings) -> None:

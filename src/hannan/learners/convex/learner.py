@@ -370,7 +370,7 @@ class Convex(Private, saving.Described):
         """
         stated = self.tuning.told_best
         return (
-            self._stated() * needed(self.horizon, "the default of the best loss is rounds x loss_bound")
+            self._stated() * needed(self.horizon, "rounds x loss_bound is the default of the best loss")
             if stated is None
             else stated
         )

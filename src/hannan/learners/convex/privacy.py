@@ -51,7 +51,10 @@ def composed_epsilon(mu: float, shape: Shape, rounds: int, delta: float) -> floa
         return (float(masses @ lost) + beyond) * (1.0 + ROUNDING) <= delta
 
     if not enough(float(grid[-1])):
-        raise Withheld(f"delta must be above what lies beyond the grid of {rounds} rounds, {beyond:.3g}; got {delta!r}")
+        raise Withheld(
+            f"delta must be above {beyond:.3g}, the truncation error of the numerical composition over "
+            f"{rounds} rounds; got {delta!r}"
+        )
     low, high = 0.0, float(grid[-1])
     if enough(low):
         return low
@@ -242,17 +245,25 @@ def statement(learner: Any, rounds: int, delta: float | None, shape: Shape | Non
 def _said(learner: Any, rounds: int, delta: float | None, shape: Shape | None) -> Privacy:
     rounds = validation.count(rounds, "rounds")
     if learner.guarantee != "privacy":
-        raise Withheld("a privacy statement must be asked for, by guarantee='privacy': the other is one-sided")
+        raise Withheld(
+            "a privacy statement requires a learner with guarantee='privacy'; with guarantee='regret', "
+            "stability holds in one direction only"
+        )
     gaussian = learner.noise if isinstance(learner.noise, GaussianNoise) else None
     if gaussian is not None and gaussian.calibration == "paper":
-        raise Withheld("the printed covariance carries no claim: its level is above the one printed")
+        raise Withheld(
+            "no privacy is proved for calibration='paper': the printed covariance is too small for the printed epsilon"
+        )
     if learner.smooth and learner.accuracy is None:
         raise Withheld(
-            "the argmin of curved losses is numerical, and a privacy statement needs noise added to the move: give "
-            "accuracy, the largest distance from the argmin that the solver may leave"
+            "the argmin of curved losses is computed numerically, so a privacy statement requires noise that is "
+            "added to the move: pass accuracy=, the largest distance of a move from the exact argmin"
         )
     if rounds > 1 and not learner.fresh:
-        raise Withheld("one draw of noise used in many rounds hides no single loss: no statement over rounds")
+        raise Withheld(
+            "no privacy of several rounds is proved for fresh=False: one draw of noise in all rounds "
+            "does not hide single losses"
+        )
     parts = levels(learner, _stated(learner, shape))
     what = (
         "the perturbed argmin" if learner.smooth else "cor:olo: the distribution of the perturbed sum of linear losses"
@@ -345,8 +356,8 @@ def _least(spent: Callable[[float], float], scale: float, epsilon: float) -> flo
         at_high = spent(high)
         if at_high > epsilon and at_high > 0.999 * at_low:
             raise Withheld(
-                f"epsilon must be above what the ridge alone spends, whatever the scale, {at_high:.6g}: give a larger "
-                f"ridge, or leave it out; got {epsilon!r}"
+                f"epsilon must be above {at_high:.6g}, which the ridge spends at every scale; got {epsilon!r}. Pass "
+                f"a larger ridge=, or omit it"
             )
     while at_low <= epsilon:
         high, at_high = low, at_low
@@ -455,7 +466,7 @@ class PrivacyCurve(Result):
 
         pairs = [(e, b) for e, b in zip(self.epsilons, self.bounds, strict=True) if b is not None]
         if not pairs:
-            raise ValueError(f"no bound is proved, so there is no picture: {self.withheld}")
+            raise ValueError(f"cannot draw the curve, because no bound is proved: {self.withheld}")
         layers = [Layer("line", tuple({"epsilon": e, "bound": b} for e, b in pairs), x="epsilon", y="bound")]
         if self.free is not None:
             free = tuple({"epsilon": e, "bound": self.free} for e in (pairs[0][0], pairs[-1][0]))

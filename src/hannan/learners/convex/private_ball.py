@@ -178,7 +178,9 @@ class PrivateBall(saving.Described):
 
     def scale_for(self, *_: Any, **__: Any) -> NoReturn:
         """Not available: epsilon is given at construction and determines the noise."""
-        raise Withheld("PrivateBall takes epsilon itself; sigma is the noise that it needs")
+        raise Withheld(
+            "PrivateBall has no scale_for: epsilon is given at construction, and sigma is the noise computed from it"
+        )
 
     def privacy_curve(self, rounds: int | None = None, epsilons: Sequence[float] | None = None) -> PrivacyCurve:
         """Return the bound on the expected regret by epsilon, and the epsilon that costs at most 10% more regret.
@@ -222,8 +224,8 @@ class PrivateBall(saving.Described):
         """
         if not isinstance(losses, Linear):
             raise ValueError(
-                "losses must be Linear: correlated noise hides a shift that is the same in every later move, and a "
-                f"curved loss shifts every move differently; got {validation.brief(losses)}"
+                "losses must be Linear: correlated noise hides a loss only if the loss shifts all later moves "
+                f"equally, and a curved loss does not; got {validation.brief(losses)}"
             )
         check_user_defined(losses, self.domain)
         check_lipschitz(losses, self.domain, self.lipschitz)
@@ -275,7 +277,7 @@ class PrivateBall(saving.Described):
             If no such bound is proved.
         """
         if printed:
-            raise Withheld("PrivateBall is not in the paper: there is no printed form")
+            raise Withheld("the paper has no bound for PrivateBall; got printed=True")
         against = None if against is None else bounds.checked(against)
         rounds = self.rounds if rounds is None else validation.count(rounds, "rounds", least=0)
         if rounds > self.rounds:

@@ -70,7 +70,7 @@ class Noise:
 
 @dataclass(frozen=True)
 class GammaNoise(Noise):
-    """Gamma noise for convex learners: pure differential privacy (delta = 0), with noise proportional to d.
+    """Gamma noise for convex learners: differential privacy with delta = 0, and noise proportional to d.
 
     Parameters
     ----------

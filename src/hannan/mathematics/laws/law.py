@@ -45,8 +45,8 @@ class Law(Smoothing):
 
     Notes
     -----
-    F(z) = P(Z <= z) for one draw Z at scale 1. `hazard` is sup f/(1-F), the rate of the play at scale 1, or inf.
-    The range of the play is E max_n Z - E Z.
+    F(z) = P(Z <= z) for one draw Z at scale 1. `hazard` is sup f/(1-F), the rate of the perturbed leader at scale 1, or
+    inf. The range at scale 1 is E max_n Z - E Z.
 
     Examples
     --------
@@ -157,7 +157,7 @@ class Law(Smoothing):
 
     @property
     def hazard(self) -> float:
-        """Supremum of f(z)/S(z), inf if it is unbounded: the rate of the play at scale 1."""
+        """Supremum of f(z)/S(z), inf if it is unbounded: the rate of the perturbed leader at scale 1."""
         raise ValueError(
             f"{type(self).__name__} must state its hazard, sup f/(1-F), to have a rate; "
             "define the property `hazard` with a proved value"
@@ -170,7 +170,7 @@ class Law(Smoothing):
 
     @property
     def perturbation(self) -> Law | None:
-        """Law itself."""
+        """The law itself, which is played as a perturbation."""
         return self
 
     def range_constant(self, n: int, rounds: int | None = None) -> float:
@@ -259,11 +259,11 @@ class Law(Smoothing):
             Value of the level, and its proof.
         """
         if math.isinf(self.rate):
-            return Level(math.inf, False, "unbounded hazard: no pure level")
+            return Level(math.inf, False, "unbounded hazard: no level for delta = 0")
         return Level(self.rate * step, False, "level <= rate, the rate being hazard/scale")
 
     def assumptions(self) -> str:
-        """Return what is assumed of the hazard and of log-concavity; empty for the laws of the package.
+        """Return the assumptions about the hazard and log-concavity; empty for the laws of the package.
 
         Returns
         -------
@@ -273,7 +273,7 @@ class Law(Smoothing):
         return on_your_word(self)
 
     def rate_assumption(self) -> str:
-        """Return what is assumed of the hazard; empty for the laws of the package.
+        """Return the assumption about the hazard; empty for the laws of the package.
 
         Returns
         -------
@@ -295,7 +295,7 @@ class Law(Smoothing):
         return tabulated(self)
 
     def leader(self, L: Array, scale: float) -> Array:
-        """Return the play of the perturbed leader, by quadrature.
+        """Return the distribution that the perturbed leader plays, by quadrature.
 
         Parameters
         ----------
@@ -658,5 +658,8 @@ def checked_concavity(law: object) -> str:
         rise = np.diff(slope) - lost[:-1] - lost[1:] - _SLACK * np.abs(slope[:-1])
     worst = int(np.argmax(rise))
     if rise[worst] > 0.0:
-        raise ValueError(f"{name} must be log-concave, as it says; the slope of log f rises at {z[worst + 1]:.6g}")
+        raise ValueError(
+            f"{name} must be log-concave, because log_concave is True; the slope of log f increases at "
+            f"{z[worst + 1]:.6g}"
+        )
     return f"{said} (checked at {z.size} quantiles)"

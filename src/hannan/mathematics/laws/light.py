@@ -197,11 +197,11 @@ def _log_of(part: Any, rest: Any, tail: Callable[[], Array]) -> Array:
 
 @frozen
 class Gumbel(ExtremeLaw):
-    """Gumbel distribution, whose perturbed leader plays exactly like Hedge.
+    """Gumbel distribution, whose perturbed leader has exactly the distribution of Hedge.
 
     Notes
     -----
-    F(z) = exp(-e^-z). The play is p_i proportional to exp(-L_i/scale).
+    F(z) = exp(-e^-z). The distribution played is p_i proportional to exp(-L_i/scale).
 
     Examples
     --------
@@ -384,7 +384,7 @@ class Weibull(TailLaw):
             return Level(step, True, "tab:dist corrected: constant hazard, attained")
         if self.k < 1.0:
             return Level(-float(self.log_survival(step)), False, AT_THE_END)
-        return Level(math.inf, True, "unbounded hazard: no pure level")
+        return Level(math.inf, True, "unbounded hazard: no level for delta = 0")
 
     @property
     def mean(self) -> float:
@@ -408,8 +408,8 @@ class Gaussian(Law):
 
     Notes
     -----
-    f(z) = exp(-z^2/2)/sqrt(2 pi). The hazard is unbounded, so there is no pure level. The density is log-concave, so
-    experts have R <= E max_n sqrt(T) with Horizon and sqrt(2) E max_n sqrt(T) with Anytime.
+    f(z) = exp(-z^2/2)/sqrt(2 pi). The hazard is unbounded, so there is no level for delta = 0. The density is
+    log-concave, so experts have R <= E max_n sqrt(T) with Horizon and sqrt(2) E max_n sqrt(T) with Anytime.
 
     Examples
     --------
@@ -424,7 +424,9 @@ class Gaussian(Law):
     log_concave: ClassVar[bool] = True
 
     def step_level(self, step: float) -> Level:
-        return Level(math.inf, True, "unbounded hazard: no pure level; give delta= for an (epsilon, delta) level")
+        return Level(
+            math.inf, True, "unbounded hazard: no level for delta = 0; pass delta= for an (epsilon, delta) level"
+        )
 
     def approximate_level(self, n: int, scale: float, delta: float) -> Level:
         # The play is a function of L + scale Z, and of l only up to constants: |l - 1/2| <= sqrt(n)/2.

@@ -71,7 +71,7 @@ def factor_of(clip: Any) -> float:
     """Return the limit of the distances as a factor, after validation."""
     factor = validation.real(clip, "clip")
     if factor < 1.0:
-        raise ValueError(f"clip must be at least 1, such as 10; got {clip!r}")
+        raise ValueError(f"clip must be a number of at least 1, such as 10; got {clip!r}")
     return factor
 
 
@@ -187,7 +187,10 @@ class Clipping:
         self._engine.restore({name: np.asarray(state[name], dtype=np.float64) for name in ("sums", "rows")})
         counts, changes = (np.asarray(state[name], dtype=np.float64) for name in ("counts", "changes"))
         if counts.shape != (n,) or changes.shape != (n,) or np.isnan(changes).any() or not (changes < np.inf).all():
-            raise ValueError(f"corrupt file: expected counts and changes of {n} clipped columns; found others")
+            raise ValueError(
+                f"corrupt file: expected counts and finite changes of {n} clipped columns; found "
+                f"shapes {counts.shape} and {changes.shape}"
+            )
         if not ((counts >= 0.0) & (counts < fields.MOST) & (counts == np.floor(counts))).all():
             raise ValueError("corrupt file: counts of clipped forecasts must be integers")
         self.counts, self.changes = counts.copy(), changes.copy()

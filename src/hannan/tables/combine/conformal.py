@@ -64,7 +64,7 @@ class Conformal:
     An end is `base -+ unit * sinh(theta)`. Settling a row adds `step * (miss - rate)` to theta, where miss is 1 if the
     end that was issued missed the target. Hence the miss rate of the settled rows minus the target rate equals
     `(theta - start) / (step * rows)` (docs/proofs/coverage.md). A state may be negative, so intervals may be empty.
-    The first 20 rows of point columns are answered with the whole line, and are not counted.
+    The first 20 rows of point columns are answered with the interval (-inf, inf), and are not counted.
 
     References
     ----------
@@ -207,7 +207,8 @@ class Conformal:
         self._certified.forget(number)
 
     def add_columns(self, columns: Iterable[str] | str) -> None:
-        """Add columns of new models, from the next row on, as `hn.Combiner.add_columns`; the certificate goes on.
+        """Add columns of new models, from the next row on, as `hn.Combiner.add_columns` does; the certificate
+        continues.
 
         Parameters
         ----------

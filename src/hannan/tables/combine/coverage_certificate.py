@@ -83,7 +83,7 @@ class CoverageCertificate(Result):
     most_groups : int
         Largest number of groups of a row.
     warm_up, warming : int
-        Rows that were answered with the whole line and are not counted: settled, and open.
+        Rows that were answered with (-inf, inf) and are not counted: settled, and open.
     forgotten : int
         Rows that were closed without a target.
     beyond : float
@@ -277,7 +277,7 @@ class CoverageCertificate(Result):
         return bound, energy
 
     def worst(self, most: int = GROUPS) -> list[tuple[GroupCount, int]]:
-        """Return (group, coverage) pairs whose coverage is farthest below the requested one.
+        """Return the (group, coverage) pairs whose coverage is farthest below the requested coverage.
 
         Parameters
         ----------

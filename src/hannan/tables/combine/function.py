@@ -93,7 +93,7 @@ class Combined(Result):
     def interval(self) -> Array:
         """Intervals with the largest requested coverage, (rows, 2).
 
-        An interval with low > high is empty. The first rows of point forecasts have the whole line.
+        An interval with low > high is empty. In the first rows of point forecasts the interval is (-inf, inf).
         """
         if self.intervals is None:
             raise ValueError("no coverage was requested; pass coverage= to combine")
