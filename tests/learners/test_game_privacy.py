@@ -9,7 +9,7 @@ from rejections import rejected
 from scipy.stats import binom
 
 import hannan as hn
-from hannan.learners.game_privacy import gaussian_epsilon, gaussian_mu, zcdp_epsilon, zcdp_rho
+from hannan.learners.game_privacy import ROUNDING, gaussian_epsilon, gaussian_mu, zcdp_epsilon, zcdp_rho
 
 #: (N, T): bound of fresh Hedge at epsilon 1, delta = 1e-6, which also holds against an adaptive adversary.
 FRESH = {
@@ -93,6 +93,60 @@ def test_conversions_are_inverse_and_on_the_safe_side():
             assert gaussian_epsilon(mu, delta) == pytest.approx(epsilon, rel=1e-7)
             assert epsilon * (1.0 - 1e-9) < zcdp_epsilon(rho, delta) <= epsilon
     assert gaussian_epsilon(0.1264, 1e-6) == pytest.approx(0.509899, abs=5e-7)
+
+
+def test_conversions_are_safe_at_extremes():
+    """delta(epsilon) with 60 digits: epsilon from 1e-6 to 1e6 and delta from 1e-300 to 1 - 1e-9."""
+    import mpmath as mp
+
+    def delta_of(mu, epsilon):
+        return mp.ncdf(mu / 2 - epsilon / mu) - mp.exp(epsilon) * mp.ncdf(-mu / 2 - epsilon / mu)
+
+    with mp.workdps(60):
+        for epsilon in (1e-6, 1e-3, 1.0, 50.0, 700.0, 1e6):
+            for delta in (1e-300, 1e-30, 1e-9, 1e-6, 0.1, 1.0 - 1e-9):
+                # The noise of a learner is larger by this factor.
+                mu = mp.mpf(gaussian_mu(epsilon, delta)) / (1 + mp.mpf(ROUNDING))
+                assert delta_of(mu, mp.mpf(epsilon)) <= mp.mpf(delta)
+                # The control: one percent less noise.
+                assert delta_of(mp.mpf("1.01") * mu, mp.mpf(epsilon)) > mp.mpf(delta)
+    for learner in (hn.PrivateExperts, lambda n, epsilon: hn.PrivateBall(hn.Ball(n), 1.0, epsilon)):
+        rejected(lambda make=learner: make(3, 1e-7), "epsilon", "1e-07")
+
+
+def test_composition_keeps_the_conditions_of_all_parts():
+    gaussian = hn.PrivateExperts(10, 0.5, rounds=1000).privacy()
+    hedge = hn.Experts(10, hn.Entropy(), hn.Fixed(500.0)).privacy(1000)
+    for both in (gaussian.together(hedge), hedge.together(gaussian)):
+        assert "real-valued noise" in both.condition
+        assert "not the probabilities" in both.condition
+    assert gaussian.together(gaussian).condition == gaussian.condition
+
+
+def test_removed_losses_leave_their_round():
+    """Sequences of another length have another number of moves, and no statement compares them."""
+    said = hn.PrivateExperts(3, 1.0, rounds=9).privacy()
+    assert "the round remains" in said.between
+    assert "the number and the times of losses are public" in said.condition
+    assert "the round remains" not in hn.PrivateExperts(3, 1.0, rounds=9, neighbors="replace").privacy().between
+
+
+@pytest.mark.parametrize(
+    ("parent", "arguments", "member"),
+    [
+        (hn.PrivateExperts, (3, 1.0), "sigma"),
+        (hn.PrivateBall, (hn.Ball(3), 1.0, 1.0), "sigma"),
+        (hn.LocallyPrivate, (hn.Bandit(3), 1.0), "response"),
+    ],
+)
+def test_subclasses_with_other_noise_are_rejected(parent, arguments, member):
+    class Renamed(parent):
+        pass
+
+    Louder = type("Louder", (parent,), {member: 1e-9})
+    rejected(lambda: Louder(*arguments), "Louder", member)
+    # The control: a subclass that changes no member.
+    assert Renamed(*arguments).privacy().epsilon == 1.0
 
 
 def test_composition_of_learners_that_observe_the_same_people():

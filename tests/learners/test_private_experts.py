@@ -6,14 +6,18 @@ import json
 import math
 import os
 import pickle
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 from rejections import rejected
+from scipy.special import ndtr
 
 import hannan as hn
 from hannan.learners.game_privacy import gaussian_epsilon
 from hannan.learners.private_experts import Form
+from hannan.mathematics.mechanisms import CorrelatedNoise
 
 #: (N, T): bound at epsilon 1, at epsilon 1/2, and for a game without end at epsilon 1; delta = 1e-6, add/remove.
 BOUNDS = {
@@ -118,6 +122,32 @@ def test_worst_case_of_the_anytime_form(epsilon, ratio):
     worst = worst_case(learner, 500)
     assert worst <= learner.bound(500).value
     assert worst / learner.bound(500).value == pytest.approx(ratio, abs=2e-3)
+
+
+def worst_of_the_leader(learner, rounds):
+    """Return the largest expected regret of the padded leader over all sequences in {0, 1}^2."""
+    gaps = np.arange(-rounds, rounds + 1)
+    first = ndtr(-gaps / (math.sqrt(2.0) * learner.form.padded))
+    value = -np.minimum(gaps, 0.0)
+    for _ in range(rounds):
+        up, down = np.full_like(value, -np.inf), np.full_like(value, -np.inf)
+        up[:-1] = first[:-1] + value[1:]
+        down[1:] = -first[1:] + value[:-1]
+        value = np.maximum(np.maximum(up, down), value)
+    return value[rounds]
+
+
+@pytest.mark.parametrize("epsilon", [0.03, 0.3, 1.0, 10.0])
+@pytest.mark.parametrize("more", [{}, {"neighbors": "replace"}, {"per_person": 5}], ids=str)
+def test_worst_case_of_the_leader(epsilon, more):
+    learner = hn.PrivateExperts(2, epsilon, rounds=200, **more)
+    assert learner.form.kind == "leader"
+    for rounds in (1, 2, 30, 200):
+        assert worst_of_the_leader(learner, rounds) <= learner.bound(rounds).value
+    if epsilon == 0.3 and not more:  # the control: the bound of the leader without privacy is exceeded
+        worst = worst_of_the_leader(learner, 200)
+        assert worst > hn.PrivateExperts(2, 1e6, rounds=200).bound().value
+        assert worst / learner.bound().value > 0.9
 
 
 def worst_first_order(learner, rounds, best):
@@ -310,9 +340,33 @@ def test_noise_of_the_engine_has_the_covariance_of_the_stream():
     assert (np.abs(empirical - np.diag(np.diag(exact))) > 6.0 * errors).any()
 
 
-def learner_rows(rounds):
-    from hannan.mathematics.mechanisms import CorrelatedNoise
+@pytest.mark.parametrize("t", [4, 40])
+def test_leader_is_padded_to_one_noise_level(t):
+    """Share of the second expert after four losses (1, 0), 4,000 seeds, 5 standard errors: false alarm 6e-7."""
+    learner, games = hn.PrivateExperts(2, 5.0, rounds=60), 4000
+    assert learner.form.kind == "leader"
+    assert 0.3 < learner.noise_level(t + 1) / learner.form.padded < 0.7  # kept noise and padding both matter
+    found = 0
+    for seed in range(games):
+        player = learner.start(seed=seed)
+        for k in range(t):
+            player.observe(player.act(), [1.0 if k < 4 else 0.0, 0.0])
+        found += player.act().action
+    right, bare = (ndtr(4.0 / (math.sqrt(2.0) * level)) for level in (learner.form.padded, learner.noise_level(t + 1)))
+    error = 5.0 * math.sqrt(right * (1.0 - right) / games)
+    assert abs(found / games - right) <= error
+    assert bare - right > error  # the control: without the padding the second expert is played more often
 
+
+def test_constants_of_the_engine_are_those_of_the_stream():
+    header = (Path(__file__).parents[2] / "engine" / "learners" / "private_hedge.hpp").read_text()
+    noise = CorrelatedNoise()
+    for name, values in (("nu", noise.decay), ("beta", noise.weights)):
+        written = re.search(rf"double {name}\[states\] = {{(.*?)}};", header, re.DOTALL)
+        assert [float.fromhex(word) for word in written[1].split(",")] == values.tolist()
+
+
+def learner_rows(rounds):
     return CorrelatedNoise().rows(rounds)
 
 

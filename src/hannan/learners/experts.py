@@ -29,7 +29,7 @@ _LOG_CONCAVE = "not in the paper, docs/proofs/experts.md: log-concave law withou
 #: Theorem and assumptions of the privacy of sampled moves.
 _FRESH = "Theorem Z of docs/proofs/private.md: fresh draws of Hedge are zero-concentrated"
 _SAMPLED = (
-    "covers the experts drawn by one player with all experts available: not their probabilities, its losses, its "
+    "covers one draw per round of one player with all experts available: not the probabilities, its losses, its "
     "regret, its errors, its certificate or its files; assumes draws that no one can predict (no seed; the generator "
     "of the draws, xoshiro256++, is not a cryptographic one)"
 )

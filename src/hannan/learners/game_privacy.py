@@ -19,10 +19,13 @@ Neighbors = Literal["add-remove", "replace"]
 #: Relative increase of noise and of computed epsilons. Rounding of the constants of the engine makes the sensitivity of
 #: the stream at most 4e-12 larger than its closed form (exact arithmetic, tests/mathematics/test_correlated_noise.py).
 ROUNDING = 1e-9
+#: Smallest epsilon of a learner: below it, delta is a difference of numbers that agree in nearly all digits.
+LEAST = 1e-6
 #: Assumptions of a statement about all moves of a game.
 CONDITION = (
     "covers the moves of one player: not its losses, its regret, its errors, its certificate or its files, and not the "
-    "moves of copies; assumes real-valued noise that no one can reproduce (a player started without a seed)"
+    "moves of copies; assumes real-valued noise that no one can reproduce (a player started without a seed); the "
+    "number and the times of losses are public"
 )
 #: The same if each report of a loss is randomized before the learner receives it.
 REPORTS = (
@@ -42,6 +45,24 @@ def checked_neighbors(neighbors: Any) -> Neighbors:
     if neighbors not in ("add-remove", "replace"):
         raise ValueError(f'neighbors must be "add-remove" or "replace"; got {neighbors!r}')
     return neighbors  # type: ignore[no-any-return]
+
+
+def checked_epsilon(epsilon: Any) -> float:
+    """Return an epsilon that the conversions of this module cover, or raise."""
+    found = validation.positive(epsilon, "epsilon")
+    if found < LEAST:
+        raise ValueError(f"epsilon must be at least {LEAST:g}; got {found!r}")
+    return found
+
+
+def check_compiled(learner: Any, members: tuple[str, ...]) -> None:
+    """Raise ValueError if a subclass defines members from which its private noise or its statement is computed."""
+    own = validation.user_defined(learner, members)
+    if own:
+        raise ValueError(
+            "the privacy of a subclass must be that of its parent; "
+            f"got {type(learner).__name__} with user-defined {', '.join(own)}"
+        )
 
 
 def gaussian_mu(epsilon: float, delta: float) -> float:
@@ -153,7 +174,8 @@ class GamePrivacy(Privacy):
         nouns = f"{self.changed}es" if self.changed.endswith("s") else f"{self.changed}s"
         many = f"one {self.changed}" if self.per_person == 1 else f"up to {self.per_person} {nouns}"
         where = "" if self.learners == 1 else " of each learner"
-        change = "added or removed" if self.neighbors == "add-remove" else "replaced"
+        removed = "added or removed (the round remains, with constant losses)"
+        change = removed if self.neighbors == "add-remove" else "replaced"
         return f"neighboring sequences: {many}{where} {change}, in both directions, chosen adaptively"
 
     @property
@@ -238,6 +260,7 @@ class GamePrivacy(Privacy):
         return replace(
             self, epsilon=epsilon, delta=target, rounds=rounds, mu=mu, rho=None if mu is not None else rho,
             source=f"composition of {len(parts)} statements: {how}", learners=sum(part.learners for part in parts),
+            condition="; ".join(dict.fromkeys(part.condition for part in parts)),
         )  # fmt: skip
 
     def shown(self) -> Shown:

@@ -73,6 +73,7 @@ class LocallyPrivate(Learner):
                 "learner must be a bandit of this package, with one observed loss per round, such as hn.Bandit(3); "
                 f"got {validation.brief(inner)}"
             )
+        game_privacy.check_compiled(self, ("response", "reported", "privacy", "start"))
         object.__setattr__(self, "epsilon", RandomizedResponse(self.epsilon).epsilon)
 
     def __getattr__(self, name: str) -> Any:

@@ -20,6 +20,8 @@ from hannan.learners.game_privacy import (
     ROUNDING,
     GamePrivacy,
     Neighbors,
+    check_compiled,
+    checked_epsilon,
     checked_neighbors,
     gaussian_epsilon,
     gaussian_mu,
@@ -52,6 +54,11 @@ ADAPTIVE = "Theorem E of docs/proofs/private.md: Hedge on noisy sums, losses tha
 RELEASED = (
     "the experts that were drawn; also their probabilities (move.probability, distribution()), if they are rounded: "
     "low-order bits show those of the noise"
+)
+#: Members from which the noise, the moves and the statement are computed.
+STATED = (
+    *("mu", "sigma", "sensitivity", "noise_level", "form", "scales"),
+    *("schedule", "_weigher", "setup", "privacy", "start"),
 )
 #: An epsilon at which the noise changes no printed digit of a bound.
 NO_PRIVACY = 1e6
@@ -150,7 +157,8 @@ class PrivateExperts(Remembered):
     def __post_init__(self) -> None:
         super().__post_init__()
         put = functools.partial(object.__setattr__, self)
-        put("epsilon", validation.positive(self.epsilon, "epsilon"))
+        check_compiled(self, STATED)
+        put("epsilon", checked_epsilon(self.epsilon))
         put("delta", validation.between(self.delta, 0.0, 1.0, "delta", "()"))
         put("per_person", validation.count(self.per_person, "per_person"))
         checked_neighbors(self.neighbors)

@@ -17,6 +17,8 @@ from hannan.learners.game_privacy import (
     ROUNDING,
     GamePrivacy,
     Neighbors,
+    check_compiled,
+    checked_epsilon,
     checked_neighbors,
     gaussian_epsilon,
     gaussian_mu,
@@ -31,6 +33,8 @@ from hannan.players.private_ball import PrivateBallPlayer
 
 NOISE = CorrelatedNoise()
 SOURCE = "Theorem B of docs/proofs/private.md: linear losses on a ball"
+#: Members from which the noise, the moves and the statement are computed.
+STATED = ("mu", "sigma", "sensitivity", "noise_level", "ridge", "admit", "privacy", "start")
 #: An epsilon at which the noise changes no printed digit of a bound.
 NO_PRIVACY = 1e6
 
@@ -91,7 +95,8 @@ class PrivateBall(saving.Described):
         if not isinstance(self.domain, Ball):
             raise ValueError(f"domain must be a Ball; got {self.domain!r}")
         put("lipschitz", validation.positive(self.lipschitz, "lipschitz"))
-        put("epsilon", validation.positive(self.epsilon, "epsilon"))
+        check_compiled(self, STATED)
+        put("epsilon", checked_epsilon(self.epsilon))
         put("delta", validation.between(self.delta, 0.0, 1.0, "delta", "()"))
         put("rounds", validation.count(self.rounds, "rounds"))
         put("per_person", validation.count(self.per_person, "per_person"))
