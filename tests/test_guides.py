@@ -2,16 +2,20 @@
 
 In the order of the page: a fence with a file name (`python app.py`, `toml plan.toml`) is saved; `python` and
 `{code-cell}` run in one namespace per page; `sh` is run by the shell with the commands of the package on its path.
+`text output` is the output of the code before it; `...` stands for any lines.
 `console` is not run: it installs or does not end (the code of docs/web.md runs in tests/serving/test_web.py). Examples
 with `>>>` are doctests.
 """
 
 from __future__ import annotations
 
+import doctest
+import io
 import os
 import re
 import subprocess
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import NamedTuple
 
@@ -72,17 +76,25 @@ def test_code_of_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def walk(found: list[Block], page: str) -> None:
-    """Save and run the blocks of a page in the current folder."""
+    """Save and run the blocks of a page in the current folder, and compare their output with that of the page."""
     space: dict[str, object] = {"__name__": "__main__"}
+    printed = ""
     for block in found:
-        if block.name and block.language[0] != "{":
+        if (block.language, block.name) == ("text", "output"):
+            if not doctest.OutputChecker().check_output(block.text, printed, doctest.ELLIPSIS):
+                raise AssertionError(f"{page}: the page shows\n{block.text}\nbut the code prints\n{printed}")
+        elif block.name and block.language[0] != "{":
             Path(block.name).write_text(block.text, encoding="utf-8")
         elif not runs(block):
             continue
         elif block.language in ("python", "{code-cell}"):
-            exec(compile(block.text, page, "exec"), space)
+            with redirect_stdout(io.StringIO()) as out:
+                exec(compile(block.text, page, "exec"), space)
+            printed = out.getvalue()
         elif block.language == "sh":
-            subprocess.run(["sh", "-e", "-c", block.text], check=True, stdout=subprocess.PIPE)
+            printed = subprocess.run(
+                ["sh", "-e", "-c", block.text], check=True, stdout=subprocess.PIPE, text=True
+            ).stdout
         else:
             raise AssertionError(f"{page}: a fence must be python, sh, console, text or toml; got {block.language!r}")
     for value in space.values():
@@ -118,6 +130,10 @@ def test_control_failing_code_is_an_error(tmp_path: Path, monkeypatch: pytest.Mo
         walk([Block("sh", "", "false\ntrue\n")], "control")
     with pytest.raises(AssertionError, match="a fence must be"):
         walk([Block("ruby", "", "puts 1\n")], "control")
+    for code in (Block("python", "", "print(1)\nprint(2)\n"), Block("sh", "", "echo 1\necho 2\n")):
+        walk([code, Block("text", "output", "1\n...\n")], "control")
+        with pytest.raises(AssertionError, match="the page shows"):
+            walk([code, Block("text", "output", "1\n")], "control")
 
 
 def test_exceptions_occur_on_pages() -> None:
