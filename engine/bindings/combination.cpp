@@ -260,10 +260,10 @@ struct Mixer {
         const nb::dict rows = nb::cast<nb::dict>(entry(from, "open"));
         for (auto [key, value] : rows) {
             i64 row = 0;
-            must(nb::try_cast(nb::object(nb::borrow(key)), row), "open", "have integers as rows");
+            must(nb::try_cast(nb::object(nb::borrow(key)), row), "open", "must have integers as rows");
             In<double> found;
             must(nb::try_cast(nb::object(nb::borrow(value)), found) && i64(found.size()) == width, "open",
-                 "have one number per entry of a pending row");
+                 "must have one number per entry of a pending row");
             const i64 slot = take();
             for (i64 k = 0; k < width; ++k) ticket(slot)[k] = found.data()[k];
             check_ticket(state, ticket(slot));
@@ -312,7 +312,7 @@ void bind_clip(nb::module_& m) {
                 std::vector<double> sums(std::size_t(t.n)), rows(std::size_t(t.n));
                 read_array(from, "sums", t.n, sums.data(), 0.0, 1.7e308);
                 read_array(from, "rows", t.n, rows.data(), 0.0, 0x1p53);
-                for (const double count : rows) must(count == std::floor(count), "rows", "be integers");
+                for (const double count : rows) must(count == std::floor(count), "rows", "must be integers");
                 t.sums = sums;
                 t.rows = rows;
             },

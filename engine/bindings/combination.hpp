@@ -163,27 +163,27 @@ inline void read_caps(Combination& state, const nb::dict& from, const nb::dict& 
                 sum += b->prior[i];
                 updated += b->rate[i] > 0.0 ? b->prior[i] : 0.0;
             }
-            must(std::fabs(sum - 1.0) < 1e-9, "prior", "sum to 1");
+            must(std::fabs(sum - 1.0) < 1e-9, "prior", "must sum to 1");
             if (b == &state.quick) continue;
-            must(b->grown >= 1.0, "grown", "be >= 1");
+            must(b->grown >= 1.0, "grown", "must be >= 1");
             b->grown = b->grown - 1.0 + updated;
         }
         return;
     }
     each_spread(state, [&](const char* name, double& x) {
-        must(nb::try_cast(nb::object(nb::borrow(entry(numbers, name))), x), name, "be a number");
+        must(nb::try_cast(nb::object(nb::borrow(entry(numbers, name))), x), name, "must be a number");
     });
     for (const RuleBState* b : {&state.b, &state.quick}) {
-        must(b->spread >= 0.0 && b->spread <= 1e300, "spread", "be in [0, 1e300]");
+        must(b->spread >= 0.0 && b->spread <= 1e300, "spread", "must be in [0, 1e300]");
         must(b->spread_rows >= 0.0 && b->spread_rows <= state.tally.settled &&
                  b->spread_rows == std::floor(b->spread_rows),
-             "spread_rows", "be an integer of at most settled");
+             "spread_rows", "must be an integer of at most settled");
     }
     each_cap(state, [&](const char* name, RuleBState& b) {
         read_array(from, name, b.n, b.cap, 0.0, 1.7e308);
         for (i64 i = 0; i < b.n; ++i) {
             must(b.cap[i] == 0.0 || (b.cap[i] >= 1e-300 && b.rate[i] > 0.0), name,
-                 "be 0, or at least 1e-300 and of an updated column");
+                 "must be 0, or at least 1e-300 and of an updated column");
             if (b.cap[i] == 0.0 && b.rate[i] > 0.0) b.cap[i] = __builtin_inf();
         }
     });
@@ -193,30 +193,30 @@ inline void read_caps(Combination& state, const nb::dict& from, const nb::dict& 
 inline void read_fields(Combination& state, const nb::dict& from) {
     const nb::dict numbers = nb::cast<nb::dict>(entry(from, "numbers"));
     const auto number = [&](const char* name, double& x) {
-        must(nb::try_cast(nb::object(nb::borrow(entry(numbers, name))), x), name, "be a number");
-        must(std::isfinite(x) || std::string(name) == "level", name, "be finite");
+        must(nb::try_cast(nb::object(nb::borrow(entry(numbers, name))), x), name, "must be a number");
+        must(std::isfinite(x) || std::string(name) == "level", name, "must be finite");
     };
     each_own(state, number);
     each_total(state, number);
     for (const double* count : {&state.answered, &state.tally.settled, &state.regrets.settled})
         must(*count >= 0.0 && *count <= 0x1p53 && *count == std::floor(*count), "answered and settled",
-             "be integers between 0 and 2^53");
-    must(state.tally.settled <= state.answered, "settled", "be at most answered");
-    must(state.b.grown >= 0.0 && state.top.grown >= 0.0, "grown", "be >= 0");
+             "must be integers between 0 and 2^53");
+    must(state.tally.settled <= state.answered, "settled", "must be at most answered");
+    must(state.b.grown >= 0.0 && state.top.grown >= 0.0, "grown", "must be >= 0");
     each_array_of_state(state, [&](const char* name, double* array, i64 count, double low) {
         read_array(from, name, count, array, low, 1.7e308);
     });
     for (RuleBState* b : {&state.b, &state.quick, &state.top}) {
         for (i64 i = 0; i < b->n; ++i) {
-            must(b->prior[i] > 0.0 && b->prior[i] <= 1.0 + 1e-9, "prior", "be in (0, 1]");
+            must(b->prior[i] > 0.0 && b->prior[i] <= 1.0 + 1e-9, "prior", "must be in (0, 1]");
             must(b->rate[i] == 0.0 || (b->rate[i] >= 1e-200 && b->rate[i] <= 1e200), "rate",
-                 "be in the range of its kind");
-            must(b->rate[i] * b->gain[i] <= 700.0, "gain", "have rate times gain of at most 700");
+                 "must be in the range of its kind");
+            must(b->rate[i] * b->gain[i] <= 700.0, "gain", "must have rate times gain of at most 700");
         }
     }
     read_caps(state, from, numbers);
     AdaHedgeSums& sums = *reinterpret_cast<AdaHedgeSums*>(state.own.memory);
-    must(sums.gap >= 0.0 && sums.variance >= 0.0 && sums.span >= 0.0, "adahedge_sums", "be >= 0");
+    must(sums.gap >= 0.0 && sums.variance >= 0.0 && sums.span >= 0.0, "adahedge_sums", "must be >= 0");
 }
 
 /// Check that the answers of a pending row are between its forecasts, and that its sums are at most the current sums.
@@ -224,40 +224,40 @@ inline void check_ticket(const Combination& state, double* at) {
     const OpenRow ticket = state.open_row(at);
     const double low = at[OpenRow::low], high = at[OpenRow::high];
     must(std::isfinite(low) && std::isfinite(high), "open",
-         "have answers between the smallest and the largest forecast");
+         "must have answers between the smallest and the largest forecast");
     must(at[OpenRow::settled] >= 0.0 && at[OpenRow::settled] <= state.tally.settled, "open",
-         "have been answered after at most `settled` rows");
+         "must have been answered after at most `settled` rows");
     for (i64 q = 0; q < state.depth(); ++q) {
         const double x = ticket.answers()[q], *f = ticket.f(q), *told = ticket.told(q);
-        must(low <= x && x <= high, "open", "have answers between the smallest and the largest forecast");
+        must(low <= x && x <= high, "open", "must have answers between the smallest and the largest forecast");
         i64 awake = 0;
         for (i64 i = 0; i < state.places; ++i) {
             must(std::isnan(f[i]) || (i < state.n && low <= f[i] && f[i] <= high), "open",
-                 "have forecasts between low and high");
+                 "must have forecasts between low and high");
             must(std::isnan(f[i]) == std::isnan(ticket.f()[i]), "open",
-                 "have all levels of a column, or none");
+                 "must have all levels of a column, or none");
             awake += !std::isnan(f[i]);
         }
-        must(awake > 0, "open", "have at least one forecast");
+        must(awake > 0, "open", "must have at least one forecast");
         for (i64 k = state.kind == Mixing::two_layers ? 0 : 3; k < members; ++k)
             must(low <= told[k] && told[k] <= high, "open",
-                 "have member answers between the smallest and the largest forecast");
+                 "must have member answers between the smallest and the largest forecast");
     }
     const double *p = ticket.p(), *sizes = ticket.sizes(), *quick = ticket.quick_sizes();
     if (has_adahedge(state.kind))
         for (i64 i = 0; i < state.n; ++i)
-            must(p[i] >= 0.0 && p[i] <= 1.0 + 1e-9, "open", "have weights in [0, 1]");
+            must(p[i] >= 0.0 && p[i] <= 1.0 + 1e-9, "open", "must have weights in [0, 1]");
     if (state.kind == Mixing::two_layers)
         for (i64 k = 0; k < members; ++k)
             must(ticket.top_sizes()[k] >= 0.0 && ticket.top_sizes()[k] <= state.top.sizes[k],
-                 "open", "have sums between 0 and the current sums");
+                 "open", "must have sums between 0 and the current sums");
     if (has_rule_b(state.kind))
         for (i64 i = 0; i < state.n; ++i) {
             must(sizes[i] >= 0.0 && sizes[i] <= state.b.sizes[i], "open",
-                 "have sums between 0 and the current sums");
+                 "must have sums between 0 and the current sums");
             if (state.kind == Mixing::two_layers)
                 must(quick[i] >= 0.0 && quick[i] <= state.quick.sizes[i], "open",
-                     "have sums between 0 and the current sums");
+                     "must have sums between 0 and the current sums");
         }
 }
 

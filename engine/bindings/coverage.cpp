@@ -175,19 +175,19 @@ public:
     /// Numbers are finite: the caller checked them.
     void restore(const nb::dict& from) {
         const nb::list windows = nb::cast<nb::list>(entry(from, "windows"));
-        must(i64(windows.size()) == (state_.ends ? proposers : 0), "windows", "have one array per proposer");
+        must(i64(windows.size()) == (state_.ends ? proposers : 0), "windows", "must have one array per proposer");
         In<double> recent, weight, sums;
         must(nb::try_cast(nb::object(nb::borrow(entry(from, "recent"))), recent) && recent.size() == scales, "recent",
-             "have one number per scale");
+             "must have one number per scale");
         must(nb::try_cast(nb::object(nb::borrow(entry(from, "weight"))), weight) && weight.size() == scales, "weight",
-             "have one number per scale");
+             "must have one number per scale");
         must(nb::try_cast(nb::object(nb::borrow(entry(from, "sums"))), sums) && sums.size() == 4, "sums",
-             "have four numbers");
+             "must have four numbers");
         for (i64 i = 0; i < i64(windows.size()); ++i) {
             In<double> line;
             must(nb::try_cast(nb::object(nb::borrow(windows[std::size_t(i)])), line) &&
                      i64(line.size()) <= window_sizes[i],
-                 "windows", "have at most as many numbers as they keep");
+                 "windows", "must have at most as many numbers as they keep");
             SortedWindow& w = state_.window[i];
             for (i64 k = 0; k < i64(line.size()); ++k) w.line[k] = w.sorted[k] = line.data()[k];
             std::sort(w.sorted, w.sorted + line.size());
@@ -201,7 +201,7 @@ public:
             In<double> found;
             must(nb::try_cast(nb::object(nb::borrow(value)), found) &&
                      found.size() == sizeof(ResidualRow) / sizeof(double),
-                 "open", "have the numbers of a pending row");
+                 "open", "must have the numbers of a pending row");
             double* to = reinterpret_cast<double*>(&rows_.open(nb::cast<i64>(key)));
             for (std::size_t k = 0; k < found.size(); ++k) to[k] = found.data()[k];
         }
@@ -352,9 +352,9 @@ public:
         In<double> counts, sums;
         must(nb::try_cast(nb::object(nb::borrow(entry(from, "counts"))), counts) && counts.size() > 0 &&
                  i64(counts.size()) % state_.stride() == 0,
-             "counts", "have the same number of entries per group");
+             "counts", "must have the same number of entries per group");
         must(nb::try_cast(nb::object(nb::borrow(entry(from, "sums"))), sums) && sums.size() == sums_.size(), "sums",
-             "have three numbers per end");
+             "must have three numbers per end");
         most_open_ = whole(from, "most_open", 0, i64(1) << 53);
         groups(i64(counts.size()) / state_.stride());
         require(counts_.size() == counts.size(), "counts must have one row per group");
@@ -366,10 +366,10 @@ public:
             In<i64> found;
             must(parts.size() == 2 && nb::try_cast(nb::object(parts[0]), numbers) &&
                      i64(numbers.size()) == state_.width() && nb::try_cast(nb::object(parts[1]), found),
-                 "open", "have the numbers and the groups of a pending row");
+                 "open", "must have the numbers and the groups of a pending row");
             for (std::size_t k = 0; k < found.size(); ++k)
-                must(found.data()[k] > 0 && found.data()[k] < group_count(), "open", "have known groups");
-            must(numbers.data()[0] > 0.0, "open", "have positive units");
+                must(found.data()[k] > 0 && found.data()[k] < group_count(), "open", "must have known groups");
+            must(numbers.data()[0] > 0.0, "open", "must have positive units");
             TrackedRow& row = rows_.open(nb::cast<i64>(key));
             row.numbers.assign(numbers.data(), numbers.data() + numbers.size());
             row.groups.assign(found.data(), found.data() + found.size());

@@ -8,15 +8,15 @@ namespace hn {
 
 namespace {
 void counts(const char* name, double x, double low, double high) {
-    must(x >= low && x <= high && x == std::floor(x), name, "be an integer in the range of its kind");
+    must(x >= low && x <= high && x == std::floor(x), name, "must be an integer in the range of its kind");
 }
 void counts(const char* name, i64 x, i64 low, i64 high) {
-    must(x >= low && x <= high, name, "be an integer in the range of its kind");
+    must(x >= low && x <= high, name, "must be an integer in the range of its kind");
 }
 }  // namespace
 
 void check_numbers(const Setup& s, RunNumbers& run) {
-    const auto finite = [&](const char* name, double x) { must(std::isfinite(x), name, "be finite"); };
+    const auto finite = [&](const char* name, double x) { must(std::isfinite(x), name, "must be finite"); };
     counts("round", run.round, 0, i64(1) << 53);
     counts("settled", run.settled, 0, run.round);
     counts("taken", run.taken, -1, run.round);
@@ -26,28 +26,28 @@ void check_numbers(const Setup& s, RunNumbers& run) {
     const bool any_units = s.is(Memory::adahedge);
     finite("own", run.own);
     must(any_units || (run.own >= 0.0 && run.own <= double(run.round) * (1.0 + 1e-9) + 1e-9), "own",
-         "be in [0, rounds]");
+         "must be in [0, rounds]");
     must((any_units ? run.scale >= 0.0 : run.scale > 0.0) && std::isfinite(run.scale), "scale",
-         "be finite and > 0");
+         "must be finite and > 0");
     run.inverse = run.scale > 0.0 ? 1.0 / run.scale : 0.0;
-    must(run.total > 0.0 && std::isfinite(run.total), "total", "be finite and > 0");
+    must(run.total > 0.0 && std::isfinite(run.total), "total", "must be finite and > 0");
     finite("base", run.base);
     finite("top", run.top);
     finite("warm", run.warm);
     finite("slope_sum", run.slope_sum);
     finite("paid", run.paid);
-    must(run.weight >= 0.0 && std::isfinite(run.weight), "weight", "be finite and >= 0");
-    must(run.probability >= 0.0 && run.probability <= 1.0 + 1e-9, "probability", "be in [0, 1]");
-    must(run.level >= 0.0, "level", "be >= 0");
+    must(run.weight >= 0.0 && std::isfinite(run.weight), "weight", "must be finite and >= 0");
+    must(run.probability >= 0.0 && run.probability <= 1.0 + 1e-9, "probability", "must be in [0, 1]");
+    must(run.level >= 0.0, "level", "must be >= 0");
 }
 
 void check_weights(const Setup& s, const Run& run) {
     double sum = 0.0;
     for (i64 k = 0; k < s.n; ++k) {
-        must(run.w[k] >= 0.0 && run.w[k] <= 1.7e308, "weights", "have finite weights >= 0");
+        must(run.w[k] >= 0.0 && run.w[k] <= 1.7e308, "weights", "must have finite weights >= 0");
         sum += run.w[k];
     }
-    must(std::fabs(sum - run.total) <= 1e-6 * run.total, "weights", "sum to their total");
+    must(std::fabs(sum - run.total) <= 1e-6 * run.total, "weights", "must sum to their total");
 }
 
 namespace {
@@ -55,7 +55,7 @@ namespace {
 /// If a memory begins with the losses of the last step, they are the current losses, because every settled
 /// step has been processed.
 void check_seen(const Setup& s, const Run& run) {
-    for (i64 i = 0; i < s.n; ++i) must(run.memory[i] == run.L[i], "memory", "equal the cumulative losses");
+    for (i64 i = 0; i < s.n; ++i) must(run.memory[i] == run.L[i], "memory", "must equal the cumulative losses");
 }
 
 void check_delayed(const DelayedMemory& delayed, const Run& run) {
@@ -73,13 +73,13 @@ void check_counts(const Setup& s, const Run& run) {
         const double count = arms.count[i], sum = arms.sum[i];
         counts("memory", count, 0.0, settled);
         must(sum >= 0.0 && sum <= count * (1.0 + 1e-9), "memory",
-             "have sums of at most one per loss, because losses are in [0, 1]");
+             "must have sums of at most one per loss, because losses are in [0, 1]");
         if (s.is(Counter::thompson_beta)) counts("memory", sum, 0.0, count);
         plays += count;
     }
     if (s.samples()) counts("memory", *arms.coins, 0.0, settled);
     must(s.is(Counter::explore_then_commit) ? plays <= settled : plays == settled, "memory",
-         "have counts that sum to the settled rounds");
+         "must have counts that sum to the settled rounds");
 }
 
 }  // namespace
@@ -97,7 +97,7 @@ void check_memory(const Setup& s, const Run& run) {
             check_seen(s, run);
             for (const double sum : std::span(SeenAndSums(memory, n).sums, std::size_t(n)))
                 must(sum >= 0.0 && sum <= settled * (1.0 + 1e-9), "memory",
-                     "have sums of at most one per round in absolute value, because regrets are in [-1, 1]");
+                     "must have sums of at most one per round in absolute value, because regrets are in [-1, 1]");
             return;
         case Memory::fixed_share: check_seen(s, run); return;
         case Memory::dropout:
@@ -113,27 +113,27 @@ void check_memory(const Setup& s, const Run& run) {
         case Memory::private_hedge: {  // L + G, padding and seven states per arm; powers, norm and block
             const double most = 40.0 * (1.0 + settled);
             for (i64 k = n; k < 9 * n; ++k)
-                must(std::fabs(memory[k]) <= most, "memory", "have sums of normal numbers, each below 40");
+                must(std::fabs(memory[k]) <= most, "memory", "must have sums of normal numbers, each below 40");
             for (i64 k = 9 * n; k < 9 * n + 7; ++k)
-                must(memory[k] >= 0.0 && memory[k] <= 1.0, "memory", "have powers of decay rates in [0, 1]");
+                must(memory[k] >= 0.0 && memory[k] <= 1.0, "memory", "must have powers of decay rates in [0, 1]");
             must(memory[9 * n + 7] >= 0.0 && memory[9 * n + 7] <= settled, "memory",
-                 "have a variance of at most one per round");
+                 "must have a variance of at most one per round");
             counts("memory", memory[9 * n + 8], 0.0, 0x1p53);
             return;
         }
         case Memory::adahedge: {
             const auto& sums = *reinterpret_cast<const AdaHedgeSums*>(memory);
             must(sums.gap >= 0.0 && sums.variance >= 0.0 && sums.span >= 0.0, "memory",
-                 "have a gap, a variance and a range >= 0");
+                 "must have a gap, a variance and a range >= 0");
             must(sums.min_losses <= sums.max_losses, "memory",
-                 "have sums of smallest losses that are at most those of the largest");
+                 "must have sums of smallest losses that are at most those of the largest");
             return;
         }
         case Memory::lb_inf: {
             const LbInfMemory lb(memory, n);
             for (i64 i = 0; i < n; ++i) {
-                must(lb.g[i] >= 2.0, "memory", "have scales >= 2");
-                must(lb.m[i] >= 0.0 && lb.m[i] <= 1.0, "memory", "have predictions in [0, 1]");
+                must(lb.g[i] >= 2.0, "memory", "must have scales >= 2");
+                must(lb.m[i] >= 0.0 && lb.m[i] <= 1.0, "memory", "must have predictions in [0, 1]");
                 counts("memory", lb.N[i], 0.0, settled);
             }
             return;
@@ -145,32 +145,32 @@ void check_identity(const RunNumbers& run, double start, bool told) {
     if (!std::isfinite(start)) return;  // the potential is missing or infinite
     must(std::isfinite(run.start) && std::isfinite(run.value) && std::isfinite(run.drift) &&
              std::isfinite(run.change),
-         "start, value, drift and change", "be finite");
+         "start, value, drift and change", "must be finite");
     if (!told) return;
     must(std::fabs(run.start - start) <= 1e-9 * (1.0 + std::fabs(start)), "start",
-         "equal the potential at zero losses");
+         "must equal the potential at zero losses");
     const double sum = run.value - run.start + run.drift + run.change;
     must(std::fabs(run.own - sum) <= 1e-6 * (1.0 + double(run.round) + std::fabs(run.start)), "own",
-         "satisfy the regret identity");
+         "must satisfy the regret identity");
 }
 
 void must_agree(const Setup& s, const Run& run, Run& twin) {
     const bool takes = s.weighing != Weighing::smoothing && !s.is(Memory::adahedge);
     must(run.taken == (takes ? run.settled : -1), "taken",
-         "equal the number of settled rounds for learners with a memory, and -1 for others");
+         "must equal the number of settled rounds for learners with a memory, and -1 for others");
     if (s.is(Memory::tsallis_shannon)) return;  // its weights are recomputed at the next move
     twin.copy(s, run);
-    must(players().weigh_anew(s, twin), "losses", "be losses for which the smoothing has a solution");
+    must(players().weigh_anew(s, twin), "losses", "must be losses for which the smoothing has a solution");
     for (i64 i = 0; i < s.n; ++i)
         must(std::fabs(twin.w[i] / twin.total - run.w[i] / run.total) <= 1e-6, "weights",
-             "be the weights of the losses");
+             "must be the weights of the losses");
 }
 
 void read_fields(const Setup& s, Run& run, const nb::dict& from, bool sees_all) {
     const nb::dict numbers = nb::cast<nb::dict>(entry(from, "numbers"));
     each_number(run, [&]<class Number>(const char* name, Number& x) {
         double found = 0.0;
-        must(nb::try_cast(nb::object(nb::borrow(entry(numbers, name))), found), name, "be a number");
+        must(nb::try_cast(nb::object(nb::borrow(entry(numbers, name))), found), name, "must be a number");
         if constexpr (std::is_same_v<Number, i64>) x = counted(name, found);
         else x = found;
     });

@@ -23,7 +23,7 @@ inline nb::handle entry(const nb::dict& from, const char* name) {
 }
 inline i64 whole(const nb::dict& from, const char* name, i64 low, i64 high) {
     i64 value = 0;
-    must(nb::try_cast(nb::object(nb::borrow(entry(from, name))), value), name, "be an integer");
+    must(nb::try_cast(nb::object(nb::borrow(entry(from, name))), value), name, "must be an integer");
     if (value < low || value > high)
         throw nb::value_error((std::string(name) + " must be between " + std::to_string(low) + " and " +
                                std::to_string(high) + "; got " + std::to_string(value))
@@ -33,7 +33,7 @@ inline i64 whole(const nb::dict& from, const char* name, i64 low, i64 high) {
 
 /// Integer that a file stores as a double, of at most 2^53 in absolute value.
 inline i64 counted(const char* name, double x) {
-    must(std::fabs(x) <= 0x1p53 && x == std::floor(x), name, "be an integer in the range of its kind");
+    must(std::fabs(x) <= 0x1p53 && x == std::floor(x), name, "must be an integer in the range of its kind");
     return i64(x);
 }
 
@@ -65,12 +65,12 @@ void each_number(RunNumbers& run, Visit visit) {
 inline nb::object words_list(const Words& w) { return nb::make_tuple(w.a, w.b, w.c, w.d); }
 inline Words read_words(const nb::dict& from, const char* name, bool wanted) {
     nb::object found = nb::borrow(entry(from, name));
-    must(nb::isinstance<nb::sequence>(found) && nb::len(found) == 4, name, "have four words");
+    must(nb::isinstance<nb::sequence>(found) && nb::len(found) == 4, name, "must have four words");
     Words w;
     u64* to[4] = {&w.a, &w.b, &w.c, &w.d};
     for (std::size_t k = 0; k < 4; ++k)
-        must(nb::try_cast(nb::object(found[k]), *to[k]), name, "have four words");
-    must(!wanted || (w.a | w.b | w.c | w.d), name, "have a word that is not zero");
+        must(nb::try_cast(nb::object(found[k]), *to[k]), name, "must have four words");
+    must(!wanted || (w.a | w.b | w.c | w.d), name, "must have a word that is not zero");
     return w;
 }
 
@@ -90,11 +90,11 @@ inline nb::dict fields_of(const Setup& s, Run& run) {
 inline void read_array(const nb::dict& from, const char* name, i64 count, double* to, double low,
                        double high) {
     In<double> found;
-    must(nb::try_cast(nb::object(nb::borrow(entry(from, name))), found), name, "be numbers");
-    must(i64(found.size()) == count, name, "have one number per arm");
+    must(nb::try_cast(nb::object(nb::borrow(entry(from, name))), found), name, "must be numbers");
+    must(i64(found.size()) == count, name, "must have one number per arm");
     for (i64 k = 0; k < count; ++k)
         must(found.data()[k] >= low && found.data()[k] <= high, name,
-             "have finite numbers in the range of its kind");
+             "must have finite numbers in the range of its kind");
     for (i64 k = 0; k < count; ++k) to[k] = found.data()[k];
 }
 

@@ -20,8 +20,8 @@ namespace {
 template <class T>
 In<T> column(const nb::dict& from, const char* name, std::size_t size) {
     In<T> found;
-    must(nb::try_cast(nb::object(nb::borrow(entry(from, name))), found), name, "be an array of numbers");
-    must(found.size() == size, name, "have one number per row");
+    must(nb::try_cast(nb::object(nb::borrow(entry(from, name))), found), name, "must be an array of numbers");
+    must(found.size() == size, name, "must have one number per row");
     return found;
 }
 u64 within(u64 x, u64 low, u64 high, const char* name) {
@@ -43,7 +43,7 @@ OpenRead read_open(Fleet& fleet, const nb::dict& from, const In<u64>& drawn, int
     const i64 words = fleet.plan.mark_words;
     In<u64> learners;
     must(nb::try_cast(nb::object(nb::borrow(entry(from, "learner"))), learners), "learner",
-         "be an array of numbers");
+         "must be an array of numbers");
     const std::size_t count = learners.size(), m = drawn.size();
     const auto rounds = column<u64>(from, "round_open", count), arms = column<u64>(from, "arm_open", count);
     const auto origin = column<u64>(from, "origin", count), slept = column<u64>(from, "slept_open", count);
@@ -58,7 +58,7 @@ OpenRead read_open(Fleet& fleet, const nb::dict& from, const In<u64>& drawn, int
     const bool reduced = fleet.setup.estimator == Estimator::reduced_variance;
     for (std::size_t k = 0; k < count; ++k) {
         OpenDecision& one = out.decisions[k];
-        must(m > 0, "learner", "be the number of a learner in the file");
+        must(m > 0, "learner", "must be the number of a learner in the file");
         const u64 learner = within(learners.data()[k], 0, m - 1, "learner");
         const u64 round = within(rounds.data()[k], 1, drawn.data()[learner], "round");
         one.ticket = seen[k] = ticket_of(u32(learner), u32(round));
@@ -70,18 +70,18 @@ OpenRead read_open(Fleet& fleet, const nb::dict& from, const In<u64>& drawn, int
         one.probability = p.data()[k];
         one.weight = weight.data()[k];
         must(one.probability > 0.0 && one.probability <= 1.0, "the probability of an open move",
-             "be in (0, 1]");
-        must(one.weight > 0.0 && std::isfinite(one.weight), "the weight of an open move", "be > 0");
+             "must be in (0, 1]");
+        must(one.weight > 0.0 && std::isfinite(one.weight), "the weight of an open move", "must be > 0");
         const u64* bits = out.marks.data() + k * std::size_t(words);
         if (one.slept)
             must(bits[one.arm / 64] >> (one.arm % 64) & 1, "the mask of available arms",
-                 "contain the arm that was drawn");
+                 "must contain the arm that was drawn");
         for (i64 j = fleet.setup.n; j < 64 * words; ++j)
-            must(!(bits[j / 64] >> (j % 64) & 1), "marks", "be of arms between 0 and n - 1");
+            must(!(bits[j / 64] >> (j % 64) & 1), "marks", "must be of arms between 0 and n - 1");
         ++out.open_of[std::size_t(learner)];
     }
     std::sort(seen.begin(), seen.end());
-    must(std::adjacent_find(seen.begin(), seen.end()) == seen.end(), "an open move", "occur once");
+    must(std::adjacent_find(seen.begin(), seen.end()) == seen.end(), "an open move", "must occur once");
     return out;
 }
 
@@ -114,7 +114,7 @@ nb::object put(Fleet& fleet, nb::dict from, In<i64> keys, bool keyed, In<i64> nu
                 must(std::isfinite(x) || columns[c].name == "value" || columns[c].name == "start" ||
                          columns[c].name == "drift" || columns[c].name == "change" ||
                          columns[c].name == "level",
-                     columns[c].name.c_str(), "be finite");
+                     columns[c].name.c_str(), "must be finite");
                 row[columns[c].from + j] = x;
                 if (!columns[c].counted) continue;
                 const i64 value = counted(columns[c].name.c_str(), x);
@@ -122,13 +122,13 @@ nb::object put(Fleet& fleet, nb::dict from, In<i64> keys, bool keyed, In<i64> nu
             }
         __builtin_memcpy(row + plan.stream, stream.data() + 4 * k, 4 * sizeof(u64));
         const Words words = stream_at(plan, row);
-        must(words.a | words.b | words.c | words.d, "stream", "have a word that is not zero");
+        must(words.a | words.b | words.c | words.d, "stream", "must have a word that is not zero");
         RowCounts counts;
         counts.drawn = u32(drawn.data()[k]);
         counts.open = open.open_of[k];
         counts.forgotten = u32(within(forgotten.data()[k], 0, drawn.data()[k], "forgotten"));
         must(u64(counts.open) + counts.forgotten <= counts.drawn, "open moves",
-             "be at most the number of moves drawn");
+             "must be at most the number of moves drawn");
         counts.delay =
             u32(within(delay.data()[k], 0, std::min<u64>(drawn.data()[k], (1u << 29) - 1), "delay"));
         counts.slept =
@@ -143,9 +143,9 @@ nb::object put(Fleet& fleet, nb::dict from, In<i64> keys, bool keyed, In<i64> nu
         if (plan.compact && s.path == Path::entropy_one)
             must(row[plan.state + 1] >= 0.0 && row[plan.state + 1] < double(s.n) &&
                      row[plan.state + 1] == std::floor(row[plan.state + 1]),
-                 "arm", "be between 0 and n - 1");
+                 "arm", "must be between 0 and n - 1");
         fleets().unpack(s, plan, row, run);
-        must(run.round == i64(counts.drawn), "round", "be the number of moves drawn");
+        must(run.round == i64(counts.drawn), "round", "must be the number of moves drawn");
         check_numbers(s, run);
         check_weights(s, run);
         check_memory(s, run);
@@ -153,21 +153,21 @@ nb::object put(Fleet& fleet, nb::dict from, In<i64> keys, bool keyed, In<i64> nu
         must_agree(s, run, fleet.twin);
         if (plan.compact && by_series(s.path))  // read if the weights are not recomputed
             must(run.total == total && run.slope_sum == slope_sum, "slope_sum",
-                 "equal the sum computed from the losses");
+                 "must equal the sum computed from the losses");
         fleets().pack(s, plan, run, row);  // with 1/scale recomputed instead of read
     }
     for (std::size_t k = 0; k < m; ++k) {
-        if (keyed) must(fleet.keys.find(u64(keys.data()[k])) == KeyTable::none, "a key", "occur once");
+        if (keyed) must(fleet.keys.find(u64(keys.data()[k])) == KeyTable::none, "a key", "must occur once");
         if (numbers.size()) {
             const u64 least = k ? u64(numbers.data()[k - 1]) + 1 : fleet.rows.born();
-            must(numbers.data()[k] >= 0, "numbers", "be >= 0");
+            must(numbers.data()[k] >= 0, "numbers", "must be >= 0");
             within(u64(numbers.data()[k]), least, most_learners - 1, "numbers");
         }
     }
     if (keyed) {
         std::vector<i64> sorted(keys.data(), keys.data() + m);
         std::sort(sorted.begin(), sorted.end());
-        must(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end(), "a key", "occur once");
+        must(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end(), "a key", "must occur once");
     }
     require(fleet.rows.born() + m <= most_learners,
             "a fleet must create at most 2^31 learners, removed learners included");

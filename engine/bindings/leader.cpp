@@ -169,40 +169,40 @@ nb::dict LeaderOwner::fields() {
 void LeaderOwner::restore(const nb::dict& from) {
     const auto numbers_of = [&](const nb::dict& in, const char* name, i64 count) {
         In<double> found;
-        must(nb::try_cast(nb::object(nb::borrow(entry(in, name))), found), name, "be an array of numbers");
-        must(i64(found.size()) == count, name, "have the length given by the set and the losses");
+        must(nb::try_cast(nb::object(nb::borrow(entry(in, name))), found), name, "must be an array of numbers");
+        must(i64(found.size()) == count, name, "must have the length given by the set and the losses");
         std::vector<double> read(found.data(), found.data() + found.size());
-        for (double x : read) must(x >= -large && x <= large, name, "be finite and in the range of its kind");
+        for (double x : read) must(x >= -large && x <= large, name, "must be finite and in the range of its kind");
         return read;
     };
     const auto dictionary = [&](const char* name) {
         nb::dict found;
-        must(nb::try_cast(nb::object(nb::borrow(entry(from, name))), found), name, "be a dictionary");
+        must(nb::try_cast(nb::object(nb::borrow(entry(from, name))), found), name, "must be a dictionary");
         return found;
     };
     const auto number = [&](const nb::dict& in, const char* name, double low, double high) {
         double x = 0.0;
-        must(nb::try_cast(nb::object(nb::borrow(entry(in, name))), x), name, "be a number");
-        must(x >= low && x <= high, name, "be finite and in the range of its kind");
+        must(nb::try_cast(nb::object(nb::borrow(entry(in, name))), x), name, "must be a number");
+        must(x >= low && x <= high, name, "must be finite and in the range of its kind");
         return x;
     };
     const Phi phi = Phi(whole(from, "phi", 0, int(Phi::own) - 1));
-    must(phi != Phi::squared, "phi", "be a kind of loss that is stored row by row, or there must be no rows");
+    must(phi != Phi::squared, "phi", "must be a kind of loss that is stored row by row, or there must be no rows");
     const double parameter = number(from, "parameter", 0.0, large);
     must(phi == Phi::huber || phi == Phi::hinge ? parameter > 0.0 : parameter == 0.0, "parameter",
-         "be valid for its kind of loss");
+         "must be valid for its kind of loss");
     const i64 squares = whole(from, "squares", 0, i64(1) << 53);
     In<double> found;
     must(nb::try_cast(nb::object(nb::borrow(entry(from, "targets"))), found), "targets",
-         "be an array of numbers");
+         "must be an array of numbers");
     const i64 rows = i64(found.size());
     must(phi != Phi::linear || rows == 0, "rows",
-         "be a kind of loss that is stored row by row, or there must be no rows");
+         "must be a kind of loss that is stored row by row, or there must be no rows");
     const auto targets = numbers_of(from, "targets", rows), Z = numbers_of(from, "rows", d() * rows);
     const auto linear = numbers_of(from, "linear", d()), move = numbers_of(from, "move", d());
     const auto normals = numbers_of(from, "normals", d());
     must(nb::try_cast(nb::object(nb::borrow(entry(from, "quadratic"))), found), "quadratic",
-         "be an array of numbers");
+         "must be an array of numbers");
     const bool squared = squares > 0 || found.size() > 0;
     const auto quadratic = numbers_of(from, "quadratic", squared ? d() * d() : 0);
     PointNumbers read;
@@ -210,14 +210,14 @@ void LeaderOwner::restore(const nb::dict& from) {
     each_point_number(read, [&](const char* name, double& x) { x = number(numbers, name, -large, large); });
     const double own = read.own;
     each_point_number(
-        read, [&](const char* name, double& x) { must(&x == &read.own || x >= 0.0, name, "be >= 0"); });
+        read, [&](const char* name, double& x) { must(&x == &read.own || x >= 0.0, name, "must be >= 0"); });
     must(read.round == std::floor(read.round) && read.round <= 0x1p53, "round",
-         "be an integer in the range of its kind");
+         "must be an integer in the range of its kind");
     must(read.modelled == std::floor(read.modelled) && read.modelled <= 1.0 + double(rows + squares),
-         "modelled", "be an integer, at most the number of losses");
+         "modelled", "must be an integer, at most the number of losses");
     must(read.last <= read.farthest && read.farthest <= read.distance, "distances",
-         "satisfy last <= farthest <= distance");
-    must(std::isfinite(own), "own", "be finite");
+         "must satisfy last <= farthest <= distance");
+    must(std::isfinite(own), "own", "must be finite");
     const Words stream = read_words(from, "stream", true);
     const nb::dict kept = dictionary("model");
     std::vector<double> diagonal, beside, mirrors, hessian;

@@ -45,7 +45,7 @@ void resume(Player& player, nb::dict from) {
     read_fields(s, run, from, player.sees_all);
     const i64 drawn = whole(from, "drawn", 0, i64(1) << 53), forgotten = whole(from, "forgotten", 0, drawn);
     const i64 delay = whole(from, "largest_delay", 0, drawn);
-    must(run.round == drawn, "round", "be the number of moves drawn");
+    must(run.round == drawn, "round", "must be the number of moves drawn");
     check_identity(run, player.at.run.start, player.sees_all && !s.is(Memory::adahedge));
     must_agree(s, run, player.at.twin);
     const Book before = player;  // previous state, in case a ticket is rejected
@@ -59,14 +59,14 @@ void resume(Player& player, nb::dict from) {
             const i64 round = nb::cast<i64>(move[1]), action = nb::cast<i64>(move[2]);
             const double p = nb::cast<double>(move[3]), weight = nb::cast<double>(one["weight"]);
             must(action >= 0 && action < s.actions, "an open move",
-                 "have an action between 0 and actions - 1");
-            must(p > 0.0 && p <= 1.0, "the probability of an open move", "be in (0, 1]");
-            must(weight >= 0.0 && std::isfinite(weight), "the weight of an open move", "be finite and >= 0");
+                 "must have an action between 0 and actions - 1");
+            must(p > 0.0 && p <= 1.0, "the probability of an open move", "must be in (0, 1]");
+            must(weight >= 0.0 && std::isfinite(weight), "the weight of an open move", "must be finite and >= 0");
             const bool own = s.estimator == Estimator::foreign;
             must(s.setting == Setting::experts || own || weight > 0.0, "the weight of an open move",
-                 "be > 0");
+                 "must be > 0");
             must(!s.is(Memory::lb_inf) || weight >= 1.0 - 1e-9, "the weight of an open move",
-                 "be 1/p, which is >= 1");
+                 "must be 1/p, which is >= 1");
             Ticket& ticket = player.restore(move, round);
             ticket.action = action;
             ticket.probability = p;
@@ -74,11 +74,11 @@ void resume(Player& player, nb::dict from) {
             ticket.plain = nb::cast<bool>(one["plain"]);
             if (!one["numbers"].is_none()) {
                 const auto numbers = nb::cast<In<double>>(one["numbers"]);
-                must(i64(numbers.size()) == s.n, "numbers of an open move", "be one per arm");
+                must(i64(numbers.size()) == s.n, "numbers of an open move", "must be one per arm");
                 for (std::size_t k = 0; k < numbers.size(); ++k)
                     must(own ? std::isfinite(numbers.data()[k])
                              : numbers.data()[k] >= 0.0 && numbers.data()[k] <= 1.0,
-                         "numbers of an open move", own ? "be finite" : "be in [0, 1]");
+                         "numbers of an open move", own ? "must be finite" : "must be in [0, 1]");
                 ticket.numbers = std::make_shared<std::vector<double>>(numbers.data(), numbers.data() + s.n);
             } else {
                 numbered_up_to = std::min(numbered_up_to, round - 1);
@@ -86,7 +86,7 @@ void resume(Player& player, nb::dict from) {
             if (!one["kept"].is_none()) ticket.kept = nb::borrow(one["kept"]);
             if (s.setting == Setting::expert_bandit) player.heard(ticket.kept);
         }
-        must(player.open() + forgotten <= drawn, "open moves", "be at most the number of moves drawn");
+        must(player.open() + forgotten <= drawn, "open moves", "must be at most the number of moves drawn");
     } catch (...) {
         static_cast<Book&>(player) = before;
         throw;
@@ -153,11 +153,11 @@ void bind_players(nb::module_& m) {
         .def(
             "_resume_book",
             [](Book& book, i64 drawn, i64 forgotten, i64 delay, nb::list open) {
-                must(0 <= drawn && drawn <= i64(1) << 53, "drawn", "be an integer between 0 and 2^53");
+                must(0 <= drawn && drawn <= i64(1) << 53, "drawn", "must be an integer between 0 and 2^53");
                 must(0 <= forgotten && forgotten <= drawn && 0 <= delay && delay <= drawn, "counts",
-                     "be at most the number of moves drawn");
+                     "must be at most the number of moves drawn");
                 must(i64(nb::len(open)) + forgotten <= drawn, "open moves",
-                     "be at most the number of moves drawn");
+                     "must be at most the number of moves drawn");
                 const Book before = book;  // previous state, in case a ticket is rejected
                 try {
                     book.clear();

@@ -1,7 +1,8 @@
-"""Online decisions with proof: perturbed and regularized leaders that know their stability and their regret.
+"""Online learning with proved guarantees: perturbed and regularized leaders with stability levels and regret bounds.
 
-The public surface is flat and lazy: `import hannan as hn` loads only NumPy; a name loads its module on first
-use. A *smoothing* (law or regularizer) times a *scale* is a potential; its gradient is the play.
+All public names are members of the package and are imported lazily: `import hannan as hn` loads only NumPy, and a name
+loads its module at its first use. A *smoothing* (law or regularizer) multiplied by a *scale* is a potential; the
+gradient of the potential is the distribution that is played.
 """
 
 from __future__ import annotations
@@ -162,7 +163,7 @@ _HOME: dict[str, tuple[str, ...]] = {
     "serving.store": ("Store",),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
-#: public name -> the module that it is
+#: Public names that are modules.
 _MODULES = {"adversaries": "adversaries", "checks": "checks", "sklearn": "interop.sklearn", "sktime": "interop.sktime"}
 
 #: Removed public names, and the classes to use instead; an error names the class until version 0.4.
@@ -177,7 +178,7 @@ _REMOVED = {
     "myga": "MYGA",
 }
 
-#: What needs an extra is there by name, but `from hannan import *` must not ask for it.
+#: Names that need an extra exist, but `from hannan import *` must not import the extra.
 _EXTRAS = ("sklearn", "sktime")
 
 __all__ = ["__version__", *_MODULE_OF, *(name for name in _MODULES if name not in _EXTRAS)]

@@ -190,7 +190,7 @@ def _all_but_the_leader(L: Array, p: Array) -> Array:
 
 
 def _powers(first: int, factor: int, last: int) -> list[int]:
-    """first, factor first, factor^2 first, ... below last, and last."""
+    """Yield first, factor first, factor^2 first, ... below last, and last."""
     numbers = []
     while first < last:
         numbers.append(first)

@@ -42,7 +42,7 @@ RUNS = 60
 MOVES = 64
 
 _RANDOM = (np.random.Generator, np.random.RandomState, random.Random)
-#: Types that hold no generator, or do not belong to the learner.
+#: Types that contain no generator, or do not belong to the learner.
 _PLAIN = (int, float, complex, str, bytes, type(None), np.ndarray, np.generic, type, types.ModuleType,
           types.FunctionType)  # fmt: skip
 
@@ -368,7 +368,7 @@ def _chosen(n: int, rounds: int, most: int, rng: np.random.Generator) -> tuple[l
 
 
 def _trials(n: int, lengths: list[int], arms: Sequence[int], rng: np.random.Generator) -> Iterator[Trial]:
-    """Yield histories of each length in which an arm won, lost, or lost at random, followed by a loss of that arm."""
+    """Yield histories of each length in which an arm won, lost, or lost at random, followed by a loss of this arm."""
     for length in lengths:
         if length == 0:
             yield from ((np.zeros((0, n)), np.eye(n)[arm]) for arm in arms)

@@ -1,1 +1,1 @@
-"""Whole games: `play` runs one learner, `compare` many against many, `sweep` a grid that can stop and go on."""
+"""Whole games: `play` runs one learner, `compare` many learners in many environments, `sweep` a resumable grid."""

@@ -201,7 +201,7 @@ def hindsight(domain: Domain, losses: Loss, marks: Any) -> Array:
 
 @dataclass(frozen=True)
 class Walked:
-    """A gradient learner with its game: a regret above the bound refutes the conditions of the bound."""
+    """Game of a gradient learner: a regret above the bound shows that the conditions of the bound are violated."""
 
     learner: Descent
     losses: Loss

@@ -144,13 +144,13 @@ def _do(jobs: list[Job], threads: int) -> None:
             running += (None,)
             try:
                 _thread.start_new_thread(_beside, (left, failed, running, ended))
-            except RuntimeError:  # the system has no more threads: the jobs run on the others
+            except RuntimeError:  # no more threads are available: the jobs run on the other threads
                 running.pop()
         _work(left, failed)
     finally:
         for _ in left:  # after Ctrl-C: drop the jobs that have not begun
             pass
-        while running:  # they write into our arrays: re-raise Ctrl-C after they have ended
+        while running:  # running jobs write into shared arrays: re-raise Ctrl-C after they have ended
             try:
                 ended.get()
             except KeyboardInterrupt as heard:

@@ -41,7 +41,7 @@ class Feed:
     advice: Advice | None = None
     taken: int = 0
     file: Any = None
-    #: Streams of the runs, (runs, 4), from which drawn losses are tossed.
+    #: Streams of the runs, (runs, 4), from which losses are drawn.
     coins: NDArray[np.uint64] | None = None
     _left: Any = None
     _left_advice: Any = None
@@ -80,7 +80,7 @@ class Feed:
         """Release the played pages of a memory map, so that a long game needs little memory."""
         if self.file is None or self.taken == 0:
             return
-        import mmap  # only where there is a map
+        import mmap  # only if there is a map
 
         line = mmap.ALLOCATIONGRANULARITY
         done = self.file.offset % line + self.taken * self.file.strides[0]

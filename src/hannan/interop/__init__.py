@@ -1,1 +1,1 @@
-"""Our players under other libraries' names: `hannan.interop.river`, `.sktime`, `.gym`. Needs the extra [interop]."""
+"""Adapters for other libraries: `hannan.interop.river`, `.sktime`, `.gym`. They require the extra [interop]."""

@@ -97,8 +97,8 @@ def bandit(learner: Any, rounds: int) -> list[Proof]:
     """Return the published bounds for exactly this smoothing, tuning and estimator."""
     n, estimator, smoothing, tuning = learner.n, learner.estimator, learner.smoothing, learner.tuning
     if estimator.exploration > 0.0 and not smoothing.first_order:
-        # Estimates are at most the exact ones, so the terms of range and drift remain. The rest is gamma sum lhat and,
-        # if the best arm may depend on the moves, E max_i (Lhat_i - L_i) <= ln n/(2 gamma).
+        # The estimates are at most the exact ones, so the terms of range and drift do not change. The additional terms
+        # are gamma sum lhat and, if the best arm may depend on the moves, E max_i (Lhat_i - L_i) <= ln n/(2 gamma).
         exact = dataclasses.replace(learner, estimator=ImportanceWeighted())._derived(rounds, None)
         terms = {**exact.terms, "gamma n T": estimator.exploration * n * rounds}
         source = f"{exact.source}; implicit exploration, after Neu 2015"
@@ -383,7 +383,7 @@ class Bandit(Learner):
         if delta is None:
             return super().bound(rounds, best_loss, printed=printed, against=against)
         delta = validation.between(delta, 0.0, 1.0, "delta", "()")
-        mean = super().bound(rounds, best_loss, printed=printed)  # Raises beyond the horizon.
+        mean = super().bound(rounds, best_loss, printed=printed)  # Raises Withheld beyond the horizon.
         if self._trivial or rounds == 0:
             return mean.asked(against)
         played = needed(self._horizon if rounds is None else rounds, "the bound depends on the number of rounds")

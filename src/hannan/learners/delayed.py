@@ -132,7 +132,7 @@ class DelayedPlayer(RememberedBanditPlayer):
 
     @property
     def missing(self) -> int:
-        """D so far: the number of missing losses at each move, summed over the moves."""
+        """D so far: number of missing losses at each move, summed over the moves."""
         moves, before, foreseen = self._memory
         # The memory lags one call behind if moves were drawn since then.
         return int(foreseen if self.round != moves else before)

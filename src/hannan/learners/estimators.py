@@ -1,8 +1,8 @@
 """Estimators: rules that turn one observed loss into a loss vector, lhat = loss * weight * e_action.
 
-The weight stands for 1/p and is decided when the move is drawn, so that late feedback is weighted with
-the probability of its own ticket. The engine has the same rules by the name `kernel`; `weight` is the
-rule itself, the oracle of the tests.
+The weight replaces 1/p and is computed when the move is drawn, so that late feedback is weighted with the probability
+of its own ticket. The engine implements the same rules under the name `kernel`; `weight` is the reference
+implementation for the tests.
 """
 
 from __future__ import annotations

@@ -118,7 +118,7 @@ class Experts(Learner):
 
     @property
     def _variance(self) -> float:
-        """v with D_t <= v/(2 scale)."""
+        """Variance constant v with D_t <= v/(2 scale)."""
         return self.smoothing.variance_constant(self.n)
 
     @property

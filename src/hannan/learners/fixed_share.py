@@ -73,7 +73,7 @@ class FixedShare(Remembered):
     loss_range: tuple[float, float] = (0.0, 1.0)
     gains: bool = False
 
-    # Hedge over paths: on every sequence.
+    # Hedge over paths: the bound holds on every sequence.
     _against: ClassVar[Against] = "any"
     _sense: ClassVar[Sense | None] = "mean"
     source: ClassVar[str] = "fixed share, Herbster and Warmuth 1998"
@@ -91,7 +91,7 @@ class FixedShare(Remembered):
         return Weigher("fixed_share", (self.share,))
 
     def _v(self) -> float:
-        """E D_t <= v/(2 scale): Hoeffding."""
+        """Return v with E D_t <= v/(2 scale), by Hoeffding's lemma."""
         return 0.25
 
     def bound(

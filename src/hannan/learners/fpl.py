@@ -201,7 +201,9 @@ class ShortestPaths(Decisions):
 
     @cached_property
     def _plan(self) -> tuple[dict[Any, int], list[tuple[int, int, int]], NDArray[np.int64]]:
-        """Topological order of the nodes; (from, to, edge) of the edges in that order; start node of each edge."""
+        """Return the nodes in topological order, the edges in that order as (from, to, edge), and the start node of
+        each edge.
+        """
         networkx, graph = self._graph
         at = {node: k for k, node in enumerate(networkx.topological_sort(graph))}
         order = [(at[a], at[b], place) for a in at for _, b, place in graph.out_edges(a, data="place")]
@@ -329,7 +331,7 @@ class Combinatorial(saving.Described):
 
 
 def harmonic_like(d: int) -> float:
-    """1 + ln d, above E max of d exponentials.
+    """Return 1 + ln d, an upper bound on the expected maximum of d exponentials.
 
     >>> harmonic_like(1)
     1.0

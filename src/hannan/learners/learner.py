@@ -1,4 +1,4 @@
-"""Base class of learners: frozen descriptions of how to play, with units, bounds and JSON."""
+"""Base class of learners: frozen descriptions of algorithms, with units, bounds and JSON."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def name_arms(learner: Any) -> None:
     object.__setattr__(learner, "arms", names)
 
 
-#: Reasons for the missing privacy statement: of learners that observe all losses, and only their own.
+#: Reasons for the missing privacy statement: for learners that observe all losses, and for bandits.
 EVERY = (
     "its stability is proved for one step in one direction, and its tuning may depend on the losses, so one loss may "
     "affect every later move"
@@ -153,9 +153,8 @@ class Proof(NamedTuple):
 
 
 class Weigher(NamedTuple):
-    """Rule that makes weights of losses: a smoothing, or the kernel of a learner with a memory and its parameters.
-
-    `gamma` is that of the divergence in which the level is measured.
+    """Rule that computes weights from losses: a smoothing, or the kernel of a learner with a memory and its parameters.
+    `gamma` is the order of the divergence in which the level is measured.
     """
 
     kernel: str | Smoothing
@@ -230,7 +229,7 @@ class Learner(NotPrivate, saving.Described):
         raise NotImplementedError
 
     def _weigher(self) -> Weigher:
-        """Return the part of the setup that makes weights of losses."""
+        """Return the part of the setup that computes weights from losses."""
         return Weigher(self.smoothing)
 
     def _setup(self, setting: str, n: int, schedule: Schedule, **parts: Any) -> Any:
@@ -250,7 +249,7 @@ class Learner(NotPrivate, saving.Described):
     # Description
 
     def __repr__(self) -> str:
-        """The positional numbers, smoothing and tuning, and whatever else is not the default."""
+        """Return the positional arguments of `repr`, and the options that differ from their defaults."""
         parts = []
         for field in dataclasses.fields(self):  # type: ignore[arg-type]
             value = self._said(field.name)
@@ -271,7 +270,7 @@ class Learner(NotPrivate, saving.Described):
         if not isinstance(self.smoothing, Smoothing):
             raise ValueError(f"smoothing must be a Law or Regularizer such as hn.Tsallis(0.5); got {self.smoothing!r}")
         self.smoothing.check_compiled("smoothing")
-        self.smoothing.assumptions()  # Raises if a stated constant is contradicted.
+        self.smoothing.assumptions()  # Raises ValueError if a stated constant is contradicted by the definition.
         check_tuning(self.tuning)
         self._check_units()
 
@@ -427,7 +426,7 @@ class Learner(NotPrivate, saving.Described):
         return dataclasses.replace(bound, scale=scale, schedule=str(schedule))
 
     def _conditioned(self, bound: Bound, rounds: int | None, supposes: float | None, best_loss: float | None) -> Bound:
-        """Return the bound with what its proof supposes of the losses and cannot check.
+        """Return the bound with the assumptions of its proof about the losses that cannot be verified.
 
         `supposes` is the best loss that the terms suppose, `best_loss` the one that the caller gave in the user's
         units.
@@ -455,7 +454,7 @@ class Learner(NotPrivate, saving.Described):
 
     def _constants(self, n: int, rounds: int | None) -> Constants:
         """Return rate and range of the smoothing; raise Withheld if one of them is infinite or unknown."""
-        if self.smoothing.hedge:  # Entropy and Gumbel have the same play and the same constants.
+        if self.smoothing.hedge:  # Entropy and Gumbel have the same distributions and the same constants.
             return Constants(1.0, math.log(n), 0.0)
         try:
             rate = self.smoothing.rate
@@ -471,7 +470,7 @@ class Learner(NotPrivate, saving.Described):
             raise Withheld(f"no bound is proved for {self.smoothing!r}, because its mean is infinite")
         return Constants(rate, spread, self.smoothing.comparator_cost(n))
 
-    #: What is proved for a smoothing without a rate.
+    #: Consequence for a smoothing without a rate.
     _unrated: ClassVar[str] = "only Fixed tuning is possible, without a regret bound"
 
     @property

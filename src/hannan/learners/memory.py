@@ -55,8 +55,8 @@ class Remembered(Learner):
         """Return the published bound on the expected regret, in the units of the losses.
 
         `best_loss` is an upper bound on the best loss in hindsight. A published bound that uses it is smaller and
-        states the condition; without it the rounds stand for it. `against`: "any", "oblivious" or "iid" losses; if
-        the bound does not hold against them it is `Withheld`.
+        states the condition; without it the number of rounds is used. If the bound does not hold against the adversary
+        `against` ("any", "oblivious" or "iid"), `Withheld` is raised.
         """
         if printed:
             raise Withheld(f"the paper has no bound for {type(self).__name__}; got printed=True")
@@ -114,7 +114,7 @@ class RememberedPlayer(SleepingPlayer):
 
 
 class NoisyPlayer(RememberedPlayer):
-    """Player of a leader of noisy sums, which cannot be restricted to the available experts."""
+    """Player of a leader of noisy sums, which does not support unavailable experts."""
 
     def _bound(self, best: float | None) -> tuple[Bound | None, str]:
         """Withhold a bound against oblivious losses, because the moves of a live player reveal the noise it keeps."""

@@ -5,8 +5,8 @@
     smoothing = name [":" number]                       exponential, pareto:3
     tuning    = name [":" number]                       anytime, horizon, fixed:3, best-loss:40
 
-What is left out is the learner's own default; a number of a tuning that is left out is asked of the caller.
-Words may be written in capitals.
+Omitted parts have the default of the learner; if the number of a tuning is omitted, the caller must supply it. Upper
+and lower case are equivalent.
 """
 
 from __future__ import annotations
@@ -261,7 +261,7 @@ def _own(parts: Name, n: int, numbers: Numbers, given: dict[str, Any]) -> Any:
 
 
 def _usual(kind: str, barrier: bool, clipped: bool, numbers: Numbers) -> str:
-    """Return the default tuning of a name; empty for the default of its class."""
+    """Return the default tuning for a name; an empty string for the default of its class."""
     if numbers.scale is not None:
         return "fixed"
     if numbers.best_loss is not None and kind != "expert-bandit" and (kind == "experts" or barrier):

@@ -51,7 +51,7 @@ class Dropout(Remembered):
     gains: bool = False
 
     own_noise: ClassVar[bool] = True
-    _sense: ClassVar[Sense | None] = "kept"  # the noise of before shows in past moves
+    _sense: ClassVar[Sense | None] = "kept"  # past moves reveal the noise
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -106,7 +106,7 @@ class RandomWalk(Remembered):
     gains: bool = False
 
     own_noise: ClassVar[bool] = True
-    _sense: ClassVar[Sense | None] = "kept"  # the noise of before shows in past moves
+    _sense: ClassVar[Sense | None] = "kept"  # past moves reveal the noise
 
     def _weigher(self) -> Weigher:
         return Weigher("random_walk")

@@ -238,7 +238,7 @@ class PrivateExperts(Remembered):
             rate = math.sqrt(2.0 * logs / (self._best + apart * level**2))
             return Form("first-order", 1.0 / math.log1p(rate))
         scales = [math.sqrt((rounds + 4.0 * apart * level**2) / (8.0 * logs))]
-        # Where the noise is larger than the scale, its cost grows linearly and a smaller scale is better.
+        # If the noise is larger than the scale, its cost grows linearly, and a smaller scale is better.
         slope = logs - self._most**2 / (2.0 * apart)
         if slope > 0.0:
             scales.append(min(math.sqrt(rounds / (8.0 * slope)), apart * level / self._most))
@@ -430,7 +430,8 @@ class PrivateExperts(Remembered):
     def _adaptive(self, rounds: int) -> Terms:
         """Return the terms for losses in [0, 1] that may depend on past moves."""
         logs, most = math.log(self.n), self._most
-        # Noise level and scale grow, so the right end of the noise and the left end of the scale bound each block.
+        # Noise level and scale increase, so a block is bounded by the noise level at its right end and the scale at its
+        # left end.
         ends = np.unique(np.geomspace(1, rounds + 1, math.ceil(math.log(rounds + 1) / BLOCK) + 2).astype(np.int64))
         starts, stops = ends[:-1], ends[1:] - 1
         if not len(starts):
@@ -573,7 +574,7 @@ class PrivatePlayer(NoisyPlayer):
         PrivateCertificate
             The certificate.
         """
-        # The stability of one move given the noise is not what its privacy rests on.
+        # Privacy does not follow from the stability of one move given the noise.
         plain = dataclasses.replace(super().certificate(delta), realised_level=None)
         if self.seed is not None:
             return PrivateCertificate.of(plain, privacy=NOT_PRIVATE["seed"])
@@ -608,7 +609,7 @@ class PrivatePlayer(NoisyPlayer):
 
     def _renew(self) -> None:
         super()._renew()
-        self._copied = True  # of a file, or of a process that was forked
+        self._copied = True  # in a file, or in a forked process
 
     def _saved(self) -> dict[str, Any]:
         self._copied = True

@@ -1,9 +1,9 @@
-"""Squint, AdaNormalHedge and ML-Poly: experts without tuning, by the regrets themselves.
+"""Squint, AdaNormalHedge and ML-Poly: experts without tuning, whose weights are functions of the regrets.
 
-Their bounds are R_i <= f(V_i), V_i the squares (or sizes) of the regrets r_{t,i} = <p_t, l_t> - l_{t,i}, summed.
-Since |r_{t,i}| <= max(<p_t, l_t>, l_{t,i}) <= 1, V_i <= T and V_i <= own + L_i = R_i + 2 L_i: before play f is
-taken at the largest V with that, a first-order bound; a certificate takes it at the V that was seen. The proofs are
-short: docs/mathematics.md, section 8.
+Their bounds are R_i <= f(V_i), where V_i is the sum of the squares (or absolute values) of the regrets of the rounds,
+r_{t,i} = <p_t, l_t> - l_{t,i}. Since |r_{t,i}| <= max(<p_t, l_t>, l_{t,i}) <= 1, V_i <= T and V_i <= own + L_i = R_i +
+2 L_i. Before play, f is evaluated at the largest V with this property, which gives a first-order bound; a certificate
+evaluates f at the observed V. The proofs are in docs/mathematics.md, section 8.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class SecondOrder(Remembered):
     loss_range: tuple[float, float] = (0.0, 1.0)
     gains: bool = False
 
-    # The weights are functions of the losses, and the potentials fall on every sequence.
+    # The weights are functions of the losses, and the potentials decrease on every sequence.
     _against: ClassVar[Against] = "any"
     _sense: ClassVar[Sense | None] = "mean"
 
@@ -48,7 +48,7 @@ class SecondOrder(Remembered):
         raise NotImplementedError
 
     def _published(self, rounds: int, best: float) -> tuple[Terms, str]:
-        # f is increasing: every turn is a bound, and no turn is above the one before.
+        # f is increasing: every iterate is a bound, and the iterates do not increase.
         most, terms = float(rounds), self.terms(rounds, rounds)
         for _ in range(100):
             regret = math.fsum(terms.values())
@@ -123,10 +123,10 @@ class Squint(SecondOrder):
 
 
 def squint_potential(regret: float, seen: float) -> float:
-    """Return Phi(R, V) = int_0^(1/2) (e^(eta R - eta^2 V) - 1)/eta d eta, R >= 0, or slightly less.
-
-    Where the exponent is below -40 the exponential is omitted, which only lowers the integral. Up to there panels
-    are so short that the exponent moves by at most 4 on each: sixteen Gauss-Legendre nodes are exact to 1e-10.
+    """Return Phi(R, V) = int_0^(1/2) (e^(eta R - eta^2 V) - 1)/eta d eta, for R >= 0, or a slightly smaller number. If
+    the exponent is below -40, the exponential is omitted, which only decreases the integral. The panels before are so
+    short that the exponent changes by at most 4 on each of them, so that sixteen Gauss-Legendre nodes are accurate to
+    1e-10.
 
     >>> round(squint_potential(0.0, 4.0), 6)  # -Ein(1)/2
     -0.3983
@@ -141,9 +141,8 @@ def squint_potential(regret: float, seen: float) -> float:
 
 
 def squint_root(level: float, seen: float) -> float:
-    """Return R with Phi(R, V) = level, from above.
-
-    Phi rises with R. The potential is computed to 1e-10, and the R returned has one above the level by 1e-9 of it.
+    """Return an upper bound on the R with Phi(R, V) = level. Phi increases with R. The potential is computed to a
+    relative accuracy of 1e-10, and at the returned R it exceeds the level by a relative 1e-9.
 
     >>> 2.38 < squint_potential(squint_root(2.38, 1.0), 1.0) < 2.3801
     True
@@ -191,7 +190,7 @@ class AdaNormalHedge(SecondOrder):
       terms      sqrt(3 C ln(n B))  63.46
     """
 
-    _proved: ClassVar[Proved] = "published"  # its lemma of one step is Lemma 2 of the paper
+    _proved: ClassVar[Proved] = "published"  # Lemma 2 of the paper, about one step, is part of the proof
     kernel: ClassVar[str] = "ada_normal_hedge"
     source: ClassVar[str] = "AdaNormalHedge, Luo and Schapire 2015, Theorem 1"
 

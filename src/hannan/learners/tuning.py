@@ -21,7 +21,7 @@ Order = Literal["given", "zero", "first"]
 
 
 class Schedule(NamedTuple):
-    """scale_t = c sqrt(a + b t + d own_t).
+    """Schedule scale_t = c sqrt(a + b t + d own_t).
 
     >>> Schedule.constant(2.0).scale(round=9, own=4.0), Schedule(2.0, b=1.0).scale(round=9, own=4.0)
     (2.0, 6.0)
@@ -34,7 +34,7 @@ class Schedule(NamedTuple):
 
     @classmethod
     def constant(cls, scale: float) -> Schedule:
-        """The same scale in every round."""
+        """Return a schedule with the same scale in every round."""
         return cls(scale, 1.0)
 
     @property
@@ -43,7 +43,7 @@ class Schedule(NamedTuple):
         return self.b == 0.0 and self.d == 0.0
 
     def scale(self, round: int, own: float) -> float:
-        """The scale of a round, given the learner's own loss before it."""
+        """Return the scale of a round, given the loss of the learner before the round."""
         return self.c * math.sqrt(self.a + self.b * round + self.d * own)
 
     def __str__(self) -> str:
@@ -77,7 +77,7 @@ class Tuning:
 
     @property
     def told_factor(self) -> float | None:
-        """c of scale_t = c sqrt(t), if the tuning has this form and states c; otherwise None."""
+        """Factor c of scale_t = c sqrt(t), if the tuning has this form and states c; otherwise None."""
         return None
 
     @property
@@ -268,7 +268,7 @@ class SelfConfident(Tuning):
 
 
 class ClippedSchedule(NamedTuple):
-    """a_t = min(1/2, kappa (1 + own_t)^(-1/3)), rho_t = a_t/(K-1), scale_t = h (K-1)/(2 a_t^2)."""
+    """Clipped schedule a_t = min(1/2, kappa (1 + own_t)^(-1/3)), rho_t = a_t/(K-1), scale_t = h (K-1)/(2 a_t^2)."""
 
     kappa: float
     rate: float
@@ -276,18 +276,18 @@ class ClippedSchedule(NamedTuple):
 
     @property
     def is_constant(self) -> bool:
-        """False: the scale follows the learner's own loss."""
+        """False, because the scale depends on the loss of the learner."""
         return False
 
     def _a(self, own: float) -> float:
         return min(0.5, self.kappa * math.pow(1.0 + own, -1.0 / 3.0))
 
     def rho(self, own: float) -> float:
-        """The clipping threshold, given the learner's own loss before the round."""
+        """Return the clipping threshold, given the loss of the learner before the round."""
         return self._a(own) / self.others
 
     def scale(self, round: int, own: float) -> float:
-        """The scale of a round, given the learner's own loss before it."""
+        """Return the scale of a round, given the loss of the learner before the round."""
         return self.rate * self.others / (2.0 * self._a(own) ** 2)
 
     def __str__(self) -> str:

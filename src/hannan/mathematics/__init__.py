@@ -1,1 +1,1 @@
-"""What is true before anyone plays: divergences, laws, regularizers, potentials, stability, and every regret bound."""
+"""Mathematics without players: divergences, laws, regularizers, potentials, stability, and every regret bound."""

@@ -1,13 +1,14 @@
 """Regret bounds: each theorem is a function of the rate and the range of a smoothing.
 
-A smoothing at a scale has a rate, h/scale, and a range, G * scale (`mathematics.smoothing`); c' = h G. The
-bounds are on the expected regret, losses in [0, 1], in the corrected form; as printed in the paper they are
-in `mathematics.printed`. Each function gives the named terms of a sum; against whom it holds is the learner's to say.
+A smoothing at a scale has a rate, h/scale, and a range, G * scale (`mathematics.smoothing`); c' = h G. The bounds are
+on the expected regret for losses in [0, 1], in the corrected form; `mathematics.printed` has the forms that the paper
+prints. Each function returns the named terms of a sum; the learner states the adversary.
 
     sum_t <p_t, l_t> = Phi(L_T) - Phi(0) + sum_t D_t, D_t = int_0^1 <p(L_{t-1}) - p(L_{t-1} + s l_t), l_t> ds
 
-is exact. Zero order: E D_t <= v/(2 scale), v the *variance constant*. First order: the losses that the
-learner keeps are at least a share k of its own, so that own <= (L* + range)/k.
+is exact. Zero-order (worst-case) bounds use E D_t <= v/(2 scale), where v is the *variance constant*. First-order
+bounds use that <p_t, l_t> - D_t is at least the share k of <p_t, l_t>, so that the learner's loss is at most (L* +
+range)/k.
 """
 
 from __future__ import annotations
@@ -453,7 +454,7 @@ def columns(terms: Terms) -> str:
 
 
 def nothing(why: str = "no regret is possible with one choice or no round") -> Bound:
-    """Return the bound where there is nothing to choose: 0, on every run."""
+    """Return the bound for learners without a choice: 0, on every run."""
     return Bound(0.0, {"nothing to choose": 0.0}, why, sense="run", against="any")
 
 
@@ -464,7 +465,7 @@ def trivial(value: float, name: str = "rounds x range", most: str = "loss range"
 
 
 def rounded_up(value: float) -> float:
-    """Return a value a few units in the last place larger, so that it is at least the exact result.
+    """Return a value larger by a few units in the last place, so that it is at least the exact result.
 
     >>> rounded_up(1.0) > 1.0
     True
@@ -757,7 +758,7 @@ class Units(NamedTuple):
 
     @property
     def plain(self) -> bool:
-        """True if these are losses in [0, 1] themselves: they are handed on, not copied."""
+        """True if losses are in [0, 1] already: they are passed without a copy."""
         return self == (0.0, 1.0, False)
 
     @classmethod
@@ -767,7 +768,7 @@ class Units(NamedTuple):
         return cls(high if gains else low, high - low, gains)
 
     def lost(self, total: Any, rounds: Any) -> Any:
-        """Return how much a cumulative loss (or gain) is worse than the best possible one, in the user's units."""
+        """Return the difference between a cumulative loss (or gain) and the best possible one, in the user's units."""
         return self.zero * rounds - total if self.gains else total - self.zero * rounds
 
     def normal(self, total: Any, rounds: Any) -> Any:

@@ -134,7 +134,7 @@ def tsallis_supremum(p: Array, q: Array, gamma: float) -> Any:
         direct = tsallis_log(p, gamma) - tsallis_log(q, gamma)
         careful = q ** (1.0 - gamma) * np.expm1((1.0 - gamma) * _log_ratio(p, q)) / (1.0 - gamma)
     values = np.where(q > 0.0, careful, direct)
-    # The whole space is a set too: its term is 0, so only sets that P prefers can matter.
+    # The whole space is a set too, with term 0, so only sets with P(B) > Q(B) can have a larger term.
     return _largest(np.where(p > q, values, 0.0))
 
 
@@ -179,7 +179,7 @@ def _pair(p: Any, q: Any) -> tuple[Array, Array]:
 
 def _log_ratio(p: Array, q: Array) -> Array:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        # Near ties log p - log q would cancel.
+        # If p and q are nearly equal, log p - log q would cancel.
         ratio = np.where(np.abs(p - q) < 0.5 * q, np.log1p((p - q) / q), np.log(p) - np.log(q))
     return np.where(p == 0.0, -np.inf, ratio)
 

@@ -1,6 +1,6 @@
 """Confidence intervals that are valid for rare events: exact for rates, empirical Bernstein for sums of a game.
 
-X_t with means m_t given the past, centres c_t known before X_t, and X_t - c_t >= -b. For 0 <= u < 1/b,
+X_t with means m_t given the past, centers c_t known before X_t, and X_t - c_t >= -b. For 0 <= u < 1/b,
 
     exp(u (X_t - m_t) - psi(u b)/b^2 (X_t - c_t)^2),    psi(x) = -log(1 - x) - x,
 
@@ -8,8 +8,9 @@ has a mean of at most 1 given the past (Fan, Grama and Liu 2015), so that with V
 
     sum (X_t - m_t) <= (log(1/alpha) + psi(u b) V/b^2)/u      with probability 1 - alpha.
 
-The least over K values of u holds with alpha/K in place of alpha. It asks nothing of the law of X_t but its range:
-means may change and depend on the past. The mean over runs of both sums may stand for them (exp is convex).
+The smallest bound over K values of u holds with alpha/K instead of alpha. The only assumption on the distribution of
+X_t is its range: means may change and depend on the past. Both sums may be replaced by their means over runs, because
+exp is convex.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def slack(squares: float, reach: float, terms: float, confidence: float, widest:
         return 0.0
     if not math.isfinite(squares):
         return math.inf
-    # Below the least u the bound would be worse for every V that so many terms can have.
+    # Below the smallest u the bound would be worse for every V that this number of terms can have.
     count = 1 + math.ceil(0.5 * math.log2(max(terms, 2.0)) + math.log2(max(widest / reach, 1.0)))
     u = MOST * 0.5 ** np.arange(count)
     alpha = (1.0 - confidence) / count
@@ -74,8 +75,8 @@ def of_ratio(
 ) -> tuple[float, float]:  # fmt: skip
     """Return (low, high) for theta with E sum w_t (l_t - theta) = 0, for weights up to `most` and l_t in `span`.
 
-    `surplus(theta)` gives that sum and the sum of squares of its terms. Every theta is kept that the data do not
-    refute: the centre of each term is 0, and it is between -most (theta - low) and most (high - theta).
+    `surplus(theta)` gives that sum and the sum of squares of its terms. Every theta that the data do not refute is in
+    the interval: the center of each term is 0, and the term is between -most (theta - low) and most (high - theta).
     """
     low, high = span
     sure = 0.5 + level / 2.0

@@ -5,9 +5,9 @@ triangular matrix of ones. That matrix is factored into B C, both lower triangul
 b and c whose convolution is (1, 1, 1, ...). The mechanism releases C losses + white noise. Every noisy prefix sum is B
 times that, so its noise is B times the white noise.
 
-Randomized response reports a number in [0, 1] as 0 or 1, with exact pure differential privacy. The probability of a
-report is a multiple of 2^-53 between two limits whose ratio is at most e^epsilon. A report compares 53 random bits with
-an integer, so that no rounding of floating-point numbers enters the guarantee.
+Randomized response reports a number in [0, 1] as 0 or 1, with exact differential privacy for delta = 0. The probability
+of a report is a multiple of 2^-53 between two limits whose ratio is at most e^epsilon. A report compares 53 random bits
+with an integer, so that no rounding of floating-point numbers enters the guarantee.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _exponents() -> tuple[Array, Array]:
 
 @frozen
 class CorrelatedNoise:
-    """The shipped factorization of prefix sums, and the noise stream that belongs to it.
+    """Factorization of prefix sums that the package uses, and the corresponding stream of noise.
 
     The generating functions of b and c are rational,
 
@@ -102,7 +102,7 @@ class CorrelatedNoise:
         return math.sqrt(1.0 + _power_sums(a * np.exp(-slow), slow, n - 1))
 
     def cost(self, n: int) -> float:
-        """Return gamma_n = ||B_n|| ||C||_n: standard deviation of the last noise when the whole game has mu = 1."""
+        """Return gamma_n = ||B_n|| ||C||_n, the standard deviation of the last noise if the whole game has mu = 1."""
         return self.row_norm(n) * self.column_norm(n)
 
 
@@ -172,13 +172,13 @@ class RandomizedResponse:
 
     @functools.cached_property
     def contrast(self) -> float:
-        """tau, the difference of the two probabilities."""
+        """Difference tau of the two probabilities."""
         low, high = self.limits
         return (high - low) * 2.0**-BITS
 
     @property
     def factor(self) -> float:
-        """1/tau = coth(epsilon/2), by which bounds on the regret are multiplied."""
+        """Factor 1/tau = coth(epsilon/2), by which bounds on the regret are multiplied."""
         return 1.0 / self.contrast
 
     def thresholds(self, x: Array) -> NDArray[np.int64]:

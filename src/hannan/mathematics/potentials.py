@@ -1,4 +1,5 @@
-"""Potentials: a smoothing with a scale. The gradient is the play (alg:gbpa) and is computed, not sampled.
+"""Potentials: a smoothing with a scale. The gradient is the distribution played (alg:gbpa); it is computed, not
+sampled.
 
     FTPL  Phi(L) = E min_i (L_i - scale Z_i)         FTRL  Phi(L) = min_p <L, p> + scale F(p)
 
@@ -213,7 +214,7 @@ class Potential:
         gamma = self.smoothing.gamma if gamma is None else validation.positive(gamma, "gamma")
         p, curvature = self.gradient(L), -np.diagonal(self.hessian(L))
         seen = p > 0.0
-        # In logarithms, because p^gamma may underflow when the ratio does not.
+        # In logarithms, because p^gamma may underflow if the ratio does not.
         with np.errstate(divide="ignore", over="ignore"):
             return float(np.exp(np.log(curvature[seen]) - gamma * np.log(p[seen])).max())
 
@@ -303,7 +304,7 @@ class FTPL(Potential):
             Actions.
         """
         L = _one(L)
-        gaps = (L - L.min()) / self.scale  # With L - scale Z, large losses would round small draws to ties.
+        gaps = (L - L.min()) / self.scale  # L - scale Z with large losses would round small draws to ties.
         count = 1 if size is None else int(np.prod(size))
         rows = max(1, 1_000_000 // L.size)
         draws = np.empty(count, dtype=np.int64)
@@ -412,7 +413,7 @@ class FTRL(Potential):
         if not isinstance(regularizer, Regularizer):
             raise ValueError(f"regularizer must be a hannan Regularizer such as Entropy(); got {regularizer!r}")
         regularizer.check_compiled("regularizer")
-        regularizer.assumptions()  # Raises if its members contradict each other.
+        regularizer.assumptions()  # Raises ValueError if its members contradict each other.
         object.__setattr__(self, "regularizer", regularizer)
         object.__setattr__(self, "scale", validation.positive(scale, "scale"))
 
@@ -463,7 +464,9 @@ def potential(smoothing: Smoothing, scale: float) -> Potential:
 
 
 def by_gradient(smoothing: Smoothing) -> Callable[[Array, float, bool], tuple[Array, float]]:
-    """Return what the engine calls for a smoothing in Python: (L, scale, valued) -> (p, Phi(L) if `valued`)."""
+    """Return the function that the engine calls for a smoothing in Python: (L, scale, valued) -> (p, Phi(L) if
+    `valued`).
+    """
 
     def weigh(losses: Array, scale: float, valued: bool) -> tuple[Array, float]:
         phi = potential(smoothing, scale)

@@ -1,9 +1,8 @@
 """Regret bounds with the constants that the paper prints, for comparison with `hannan.mathematics.bounds`.
 
-They are here to be read, not relied on: some are wrong as printed, all are looser. The paper takes a
-potential of consistency eps to have level 2 eps, bounds the regret of the fictitious learner A+ by
-2E||Z||_inf, and leaves the last step, the choice of eps, to O(.): here it is the eps that is best for the
-printed constants.
+They are for comparison only and are not used as guarantees: some are false as printed, and all are larger. The paper
+uses level 2 eps for a potential of consistency eps, bounds the regret of the fictitious learner A+ by 2E||Z||_inf, and
+gives the choice of eps up to constants only: here, eps minimizes the bound with the printed constants.
 """
 
 from __future__ import annotations
@@ -68,8 +67,9 @@ def bandit(smoothing: Smoothing, n: int, rounds: int | None, best_loss: float | 
 
 
 def log_barrier(n: int, rounds: int, best_loss: float) -> Bound:
-    """Return 8N log(NT) + 4 if L* < 2, otherwise (4 sqrt(L* N log(NT)) + 1)/(sqrt 2 - 1), claimed at the scale
-    sqrt(2 L* N log(NT)): a wrong scale, see `log_barrier_recursion`."""
+    """Return 8N log(NT) + 4 if L* < 2, otherwise (4 sqrt(L* N log(NT)) + 1)/(sqrt 2 - 1), which the paper claims for
+    the scale sqrt(2 L* N log(NT)). This scale is wrong, see `log_barrier_recursion`.
+    """
     log = math.log(n * rounds)
     if best_loss < 2.0:
         terms, scale = {"8 N log(NT)": 8.0 * n * log, "4": 4.0}, 4.0
@@ -102,7 +102,7 @@ def expert_bandit(
     best_loss: float | None,
 ) -> Bound:
     """Return the bound of thm:gbpa_bwe. Part 1: eq:ftplnearfinal. Part 2: R <= 2 sqrt(2 eps K)(R + L*) + 2 log N/eps,
-    eps = (log N)^(2/3)/(K^(1/3) L*^(2/3)), or 256 K log N while L* <= 128 K log N."""
+    eps = (log N)^(2/3)/(K^(1/3) L*^(2/3)), or 256 K log N if L* <= 128 K log N."""
     law = _law(smoothing)
     if not clipped:
         if rounds is None:

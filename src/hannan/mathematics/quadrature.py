@@ -49,7 +49,9 @@ _HALVINGS = 400
 
 @frozen
 class GeneralRule:
-    """Play of FTPL(law, 1) at gaps d >= 0, one of which is 0. A single arm can stand for `copies` equal arms."""
+    """Distribution of FTPL(law, 1) at gaps d >= 0, one of which is 0. A single arm can represent `copies` equal
+    arms.
+    """
 
     law: Perturbation
     gaps: Array

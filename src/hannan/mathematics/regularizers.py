@@ -1,7 +1,7 @@
 """Regularizers of FTRL: convex F on the simplex, separable, F(p) = scale * sum_i f(p_i).
 
-The play is p(L) = argmin <L, p> + F(p). The regularizers of the package have compiled solvers; a user-defined
-regularizer is one class with `value`, `slope` and `curvature`, and is solved by Newton's method in log p.
+The distribution played is p(L) = argmin <L, p> + F(p). The regularizers of the package have compiled solvers; a
+user-defined regularizer is one class with `value`, `slope` and `curvature`, and is solved by Newton's method in log p.
 """
 
 from __future__ import annotations
@@ -504,7 +504,8 @@ def kappa(alpha: float) -> float:
         a, b = p ** (2.0 - alpha), (1.0 - p) ** (2.0 - alpha)
         return float(p ** (1.0 - alpha) * b / (a + b))
 
-    # The maximum is flat: its value is accurate to rounding although p is accurate to 1e-8 only. Rounded up.
+    # The maximum is flat: its value is accurate to rounding, although p is accurate to 1e-8 only. The value is rounded
+    # up.
     return objective(least_between(lambda p: -objective(p), 0.0, 1.0, 120)) * (1.0 + 4e-16)
 
 
@@ -529,7 +530,7 @@ def least_between(function: Callable[[float], float], low: float, high: float, s
     return 0.5 * (low + high)
 
 
-#: The play treats probabilities below e^-700 as 0.
+#: Probabilities below e^-700 are treated as 0.
 _LOWEST = -700.0
 
 
@@ -573,7 +574,7 @@ _DIFFERENCE, _RATE = 1e-4, 1e-9
 
 
 def _agreement(regularizer: Regularizer) -> str:
-    """Return what is assumed of a regularizer; raise ValueError if its members contradict each other."""
+    """Return the assumptions about a regularizer; raise ValueError if its members contradict each other."""
     try:
         return _agreement_of(regularizer)
     except TypeError:  # not hashable
@@ -639,7 +640,7 @@ def _stated(regularizer: Regularizer, member: str) -> float | None:
 
 
 def _check_slopes(regularizer: Regularizer, p: Array, slope: Array, w: Array) -> None:
-    """Check that the slope rises, falls to -inf at 0, and has the derivative 1/curvature."""
+    """Check that the slope increases, tends to -inf at 0, and has the derivative 1/curvature."""
     name, h = type(regularizer).__name__, 1e-4
     if not (w > 0.0).all():
         raise ValueError(
@@ -686,7 +687,9 @@ def _check_values(regularizer: Regularizer) -> None:
 
 
 def _steepest(regularizer: Regularizer, p: Array, w: Array, power: float) -> tuple[float, float]:
-    """Return the largest w_i (1 - w_i/sum w)/p_i^power on the grid, the rest spread evenly, and its p_i."""
+    """Return the largest w_i (1 - w_i/sum w)/p_i^power on the grid, with the remaining mass spread evenly, and its
+    p_i.
+    """
     best, at = 0.0, 0.0
     for others in (1, 2, 4, 9, 99):
         rest = others * _evaluated(regularizer, "curvature", (1.0 - p) / others)

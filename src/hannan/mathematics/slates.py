@@ -1,7 +1,7 @@
 """Regret bounds for slates: m of n items per round, losses of the shown items observed.
 
-The play is x = argmin <L, x> - 2 s sum sqrt(x_i) over inclusion probabilities x that sum to m. Its range constant is
-G = 2 (r - m), where r = sqrt(m n). Proofs: docs/proofs/slates.md.
+The inclusion probabilities are x = argmin <L, x> - 2 s sum sqrt(x_i) over vectors x in [0, 1]^n that sum to m. The
+range constant is G = 2 (r - m), where r = sqrt(m n). Proofs: docs/proofs/slates.md.
 """
 
 from __future__ import annotations
@@ -96,7 +96,8 @@ def reduced_variance(n: int, size: int, scale: Callable[[Array], Array], rounds:
 
 
 def unavailable(n: int, size: int, scale: Callable[[Array], Array], rounds: int, reduced: bool) -> Terms:
-    """Return the term that bounds what `rounds` rounds with unavailable items add, for a nondecreasing scale.
+    """Return the term that bounds the additional cost of `rounds` rounds with unavailable items, for a nondecreasing
+    scale.
 
     >>> unavailable(8, 2, lambda t: 2.0 + 0.0 * t, 10, reduced=False)
     {'unavailable items': 10.0}

@@ -1,15 +1,15 @@
 """Base class of the smoothings, perturbation distributions (`Law`) and regularizers (`Regularizer`), and its stability.
 
-A smoothing owns the facts that the theorems use. `stability`, `bounds` and `printed` contain the theorems; they read
-these facts and never name a class.
+A smoothing has the constants that the theorems use. `stability`, `bounds` and `printed` contain the theorems; they use
+these constants and never name a class.
 
-One-step differential stability (def:OSDS, def:OSDSnorm) has two numbers, never to be mixed. The *rate* is sup of
--d log p_i along a loss in [0,1]^n; every regret bound uses it. The *level* is the largest divergence between the plays
-before and after one whole loss; an audit measures it. A level can be smaller than the rate.
+One-step differential stability (def:OSDS, def:OSDSnorm) has two different numbers. The *rate* is sup of
+-d log p_i along a loss in [0,1]^n; every regret bound uses it. The *level* is the largest divergence between the
+distributions before and after one whole loss; an audit measures it. A level can be smaller than the rate.
 
-For a law, one coordinate moving by c moves p_i by at most sup_y S(y)/S(y + c/scale), and e_i is the worst
-loss of [0,1]^n, because the play ignores constants and other arms' losses help arm i. So the rate is
-hazard/scale, and the level is read off the survival function.
+For a law, a change of one coordinate by c changes p_i by a factor of at most sup_y S(y)/S(y + c/scale). The worst loss
+in [0,1]^n for arm i is e_i, because a constant added to all losses has no effect and losses of other arms increase p_i.
+So the rate is hazard/scale, and the level follows from the survival function.
 """
 
 from __future__ import annotations
@@ -28,10 +28,8 @@ if TYPE_CHECKING:
 
 
 class Level(NamedTuple):
-    """Largest divergence between the plays before and after one loss.
-
-    `value` is the divergence, `exact` is True if it is the supremum itself instead of an upper bound, and `source`
-    names the proof.
+    """Largest divergence between the distributions before and after one loss. `value` is the divergence, `exact` is
+    True if it is the supremum and not only an upper bound, and `source` names the proof.
     """
 
     value: float
@@ -62,9 +60,9 @@ class Smoothing:
 
     #: Name of the compiled kernel. If it is empty, the engine calls `leader`.
     kernel: ClassVar[str] = ""
-    #: Members that determine the play of a compiled smoothing and its constants.
+    #: Members that determine the distributions of a compiled smoothing and its constants.
     compiled_members: ClassVar[tuple[str, ...]] = ("kernel", "kernel_parameters")
-    #: True if the play is that of Hedge, p_i proportional to exp(-L_i/scale).
+    #: True if the distribution is that of Hedge, p_i proportional to exp(-L_i/scale).
     hedge: ClassVar[bool] = False
     #: True if the range depends on the number of rounds.
     needs_rounds: ClassVar[bool] = False

@@ -115,7 +115,8 @@ def _part_3(effort: Effort) -> Verdict:
     """FTRL with the log-barrier has expected regret at most √(2A(L* + c)) + A/2 + c, where A ≈ (N − 1) log(NT) − … and
     c = (N − 1)/N. This is first-order in L*, and the regret comes near it."""
     n, T, runs, worst, sharp, rows = 2, effort.pick(3000, 30_000), effort.pick(200, 600), -math.inf, -math.inf, []
-    # The range of the barrier on Δ_τ, τ = 1/(NT), by definition: its value at a vertex of Δ_τ minus that at the center.
+    # Range of the barrier on Δ_τ, τ = 1/(NT), by definition: its value at a vertex of Δ_τ minus its value at the
+    # center.
     tau, off = 1.0 / (n * T), 0.0
     A = -math.log1p(-(n - 1) * tau) - (n - 1) * math.log(tau) - n * math.log(n)
     for best in (0.0, 20.0, 200.0):

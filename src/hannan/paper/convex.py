@@ -400,7 +400,7 @@ def _once(effort: Effort) -> Verdict:
 
 
 def _chased(learner: Convex, rounds: int, seed: int) -> float:
-    """Return the regret against losses that follow the moves, which reveal more and more about one draw of b."""
+    """Return the regret against losses that depend on past moves, which reveal more and more about one draw of b."""
     player, low, high = learner.start(seed), -math.inf, math.inf
     total, own = np.zeros(2), 0.0
     for _ in range(rounds):

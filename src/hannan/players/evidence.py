@@ -16,15 +16,16 @@ from hannan.saving.result import Result, Rows, Shown, as_page, plain
 if TYPE_CHECKING:
     from pathlib import Path
 
-#: What is assumed about the mean losses: nothing, or that they do not change.
+#: Assumptions about the mean losses: none, or that they do not change.
 Means = Literal["any", "fixed"]
 #: Shares of alpha that the intervals, the differences and the regret take, so that one sentence covers all of them.
 SHARES = {"arms": 0.4, "pairs": 0.4, "regret": 0.2}
-#: Up to so many arms every pair is compared; beyond, the arms with the best estimates are compared with all others.
+#: Up to this number of arms every pair is compared; otherwise, the arms with the best estimates are compared with all
+#: others.
 ALL_PAIRS, CANDIDATES = 24, 3
-#: Error probability at which the engine watches since when an arm has been the best.
+#: Error probability with which the engine tracks since when an arm has been the best.
 SURE_ALPHA = 0.05
-#: Assumptions about who can predict the moves.
+#: Assumptions about an adversary that can predict the moves.
 SEEDED = ("seed", "a seed was given: no statement holds against an adversary that knows it")
 RESUMED = (
     "copy",
@@ -35,7 +36,7 @@ RESUMED = (
 RARE = 500
 
 
-#: What intervals and differences are about, and how the bound on the regret holds.
+#: Scope of intervals and differences, and validity of the bound on the regret.
 TARGET = "averages over the decisions so far; nothing is claimed about the future"
 REGRET_HOLDS = "uniformly over time, even against an adaptive adversary"
 
@@ -65,7 +66,7 @@ class ArmEvidence(NamedTuple):
 
 
 class Lead(NamedTuple):
-    """By how much one arm is better than another one, on average over all decisions so far."""
+    """Difference between one arm and another one, on average over all decisions so far."""
 
     arm: str
     over: str
@@ -284,7 +285,7 @@ def _more(arms: list[ArmEvidence], gaps: list[float], lows: list[float], decisio
 
 
 def _floor(value: float) -> str:
-    """Return a number rounded down, so that a printed lower end is still a lower end."""
+    """Return a number rounded down, so that a printed lower end remains a lower bound."""
     text = ceiling(-value)
     return text[1:] if text.startswith("-") else text if text == "0" else f"-{text}"
 

@@ -28,7 +28,7 @@ from hannan.saving.formatting import ceiling, counted, figure, short
 from hannan.saving.result import Shown
 from hannan.validation import Array
 
-#: Assumption of a sum of bounds in expectation: keys that are kept because of their results are no fair sample.
+#: Assumption of a sum of bounds in expectation: keys that are kept because of their results are a biased sample.
 CHOICE_OF_KEYS = (
     "which keys are in the fleet does not depend on their moves or losses; the sum does not hold for the remaining "
     "keys if keys were retired or split off because of their results"
@@ -297,7 +297,7 @@ def _count(withheld: dict[str, int], why: str, many: int) -> None:
 
 
 def _standing(learner: Any, rounds: int, prior: Array, width: float) -> tuple[Bound | None, str]:
-    """Return (bound of a player after so many rounds without delays or None, reason if None)."""
+    """Return (bound of a player after this number of rounds without delays or None, reason if None)."""
     for against in ("any", None):
         try:
             bound = learner.bound(rounds, None, against=against)

@@ -24,7 +24,7 @@ def watch(player: Any) -> None:
 def _renew() -> None:
     for player in list(_living.values()):
         if getattr(player, "seed", None) is None:
-            # A player that another thread was using raises here, and at every later call in this process.
+            # A player that another thread used during the fork raises here, and at every later call in this process.
             with contextlib.suppress(Exception):
                 player._reincarnate()
 
@@ -132,7 +132,7 @@ def told(content: dict[str, Any]) -> tuple[int | None, str, str]:
     """Return (seed, name, incarnation) from the content of a file."""
     seed, name, incarnation = content["seed"], content["name"], content["incarnation"]
     if seed is not None:
-        # A numeral of many digits takes quadratic time to read.
+        # Reading a numeral with many digits takes quadratic time.
         if not (isinstance(seed, str) and seed.isascii() and seed.isdigit() and len(seed) <= 4000):
             raise ValueError(f"corrupt file: seed must be an integer >= 0, as a string; found {validation.brief(seed)}")
         seed = int(seed)

@@ -97,7 +97,7 @@ def _fits(learner: Any, content: dict[str, Any]) -> None:
 
 
 def packed(item: Any) -> Any:
-    """Return a value as JSON can hold it, with arrays and numbers exact to the last bit."""
+    """Return a value as data that JSON can represent, with arrays and numbers exact to the last bit."""
     if isinstance(item, np.ndarray):
         if item.dtype == bool:
             return {"mask": "".join("1" if x else "0" for x in item)}

@@ -220,7 +220,7 @@ class Player(_engine.Player, Book):
         law = getattr(self.learner, "smoothing", None)
         if not isinstance(law, Law) or law.kernel:
             return ()
-        from hannan.mathematics.laws.tabulated import tabulated  # only where there is one
+        from hannan.mathematics.laws.tabulated import tabulated  # only if there is one
         from hannan.mathematics.quadrature import ACCURACY
 
         found = tabulated(law)
@@ -255,7 +255,7 @@ class Player(_engine.Player, Book):
         try:
             rate = stability(learner.smoothing, learner.schedule().scale(1, 0.0), self._n, gamma, 0.0).rate
         except ValueError:
-            return None  # a user-defined distribution that states no hazard
+            return None  # a user-defined distribution without a stated hazard
         return rate if math.isfinite(rate) else None
 
     def _identity(self, least: float) -> dict[str, float]:
@@ -277,7 +277,7 @@ class Player(_engine.Player, Book):
         try:
             return at_observed(self.learner, self.learner.bound(self._settled, best, against="any"), best), ""
         except ValueError:
-            pass  # no bound against an adaptive adversary; the one below names a weaker adversary
+            pass  # no bound holds against an adaptive adversary; the reason below names a weaker adversary
         try:
             return at_observed(self.learner, self.learner.bound(self._settled, best), best), ""
         except ValueError as reason:
@@ -461,7 +461,8 @@ class BanditPlayer(Player):
             return None, f"{no_run_bound(type(self.learner).__name__)}; use exp3_ix({self._n}, rounds)"
         if unsettled := self._unsettled():
             return None, unsettled
-        # exp(2 gamma (Lhat_i - L_i)) is a supermartingale for each arm, whoever sets the losses; Ville.
+        # exp(2 gamma (Lhat_i - L_i)) is a supermartingale for each arm, for every rule that sets the losses; Ville's
+        # inequality.
         line = regret + self.learner.width * math.log(self._n / delta) / (2.0 * gamma)
         return rounded_up(line), f"with probability {sure(delta)}, {EVERY_TIME}"
 

@@ -47,7 +47,7 @@ class Described(Protocol):
 
 
 class NoisySums:
-    """Sum of linear losses, and the states of the correlated noise; without a seed it is of the operating system."""
+    """Sum of linear losses and states of the correlated noise, which without a seed comes from the operating system."""
 
     def __init__(self, learner: Described, seed: int | None) -> None:
         d = learner.domain.d
@@ -200,7 +200,7 @@ class PrivateBallPlayer(PointPlayer):
         return {**super()._saved(), "own": self._own, "losses": sums.total, "states": sums.states.ravel()}
 
     def _renew(self) -> None:
-        self._copied = True  # of a file, or of a process that was forked; its noise is fresh in every round
+        self._copied = True  # in a file, or in a forked process; its noise is fresh in every round
 
     def _restore(self, state: dict[str, Any]) -> None:
         d, count = self.learner.domain.d, len(WEIGHTS)

@@ -27,7 +27,7 @@ ESTIMATED_LOSS = (
 if TYPE_CHECKING:
     _Player = Player
 else:
-    _Player = object  # a class can have one base class from the engine
+    _Player = object  # a class can have only one base class of the engine
 
 
 def coin_of(stream: bytes, number: int) -> bytes:
@@ -105,7 +105,8 @@ class Reporting(_Player):
         share = fraction(learner, loss if reward is None else reward, name)
         number = self._ticket(move)
         low, high = learner.loss_range
-        # Coins of the operating system are never in memory or in a file again: a later break-in reveals no loss.
+        # Coins of the operating system are never stored, in memory or in a file: a later attacker learns nothing about
+        # the losses.
         coin = None if self.seed is None else coin_of(stream_of(self.seed), number)
         report = learner.response.report(share, coin)
         super().observe(move, high if report else low)
@@ -130,7 +131,7 @@ class Reporting(_Player):
         more: dict[str, Any] = {
             "privacy": NOT_PRIVATE["seed"],
             "estimated_regret": None if regret is None else regret * self.learner.response.factor,
-            # The stability of a move in its reports is not what its privacy rests on.
+            # Privacy does not follow from the stability of a move as a function of its reports.
             "realised_level": None,
         }
         if self.seed is None:
@@ -155,7 +156,7 @@ class Reporting(_Player):
         return None
 
     def _refuted(self, bound: Bound, own: float, regret: float | None, claim: float | None) -> str:
-        return ""  # no assumption is about the reports of this run
+        return ""  # no assumption concerns the reports of this run
 
     def _on_this_run(self, delta: float, regret: float) -> tuple[float | None, str]:
         return None, "no high-probability bound is proved for randomized reports"

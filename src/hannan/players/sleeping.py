@@ -42,7 +42,7 @@ def waking(mask: Any, n: int, action: int) -> Mask:
 if TYPE_CHECKING:
     _Player = Player
 else:
-    _Player = object  # a class can have one base class from the engine
+    _Player = object  # a class can have only one base class of the engine
 
 
 class Sleepers(_Player):

@@ -145,7 +145,7 @@ def move_of(arms: tuple[str, ...]) -> type[Move]:
 
 
 class Book(Incarnate):
-    """Pending moves of a player; a mixin to be listed after the engine's book.
+    """Pending moves of a player; a mixin that must be listed after the engine's `Book`.
 
     A move is settled once, in any order, or dropped. A move that is not pending raises ValueError, and the player is
     unchanged: a move of another player, an altered one, and one that was settled or dropped before, also before the
@@ -161,7 +161,7 @@ class Book(Incarnate):
         certificate = self.certificate()  # type: ignore[attr-defined]
         return as_html(certificate.shown()._replace(assumptions=(), details=()))
 
-    if TYPE_CHECKING:  # the engine's book has these
+    if TYPE_CHECKING:  # the engine's `Book` has these
 
         @property
         def round(self) -> int: ...

@@ -86,7 +86,7 @@ def offline(chart: Any) -> Any:
     return chart
 
 
-#: Text is measured here but drawn by the viewer, so use fonts of equal width and padding for wider ones.
+#: Text is measured here but drawn by the viewer, so fonts of equal width are used, with padding for wider fonts.
 _FONT = "Arial, Liberation Sans, Helvetica, sans-serif"
 _ROOM = {"left": 24, "right": 24, "top": 5, "bottom": 5}
 
@@ -240,7 +240,7 @@ class Picture:
 
 
 def _series(picture: Picture) -> list[str]:
-    """Every series of every layer, in the order they come: one colour each in the whole picture."""
+    """Return every series of every layer in order of appearance: each has one color in the whole picture."""
     seen: dict[str, None] = {}
     for layer in picture.layers:
         if layer.series is not None and layer.mark not in ("bound", "rule", "heat"):
@@ -258,7 +258,7 @@ def _layer(alt: Any, picture: Picture, layer: Layer, scale: Any) -> Any:
     ]
     colour = alt.value(PALETTE[0])
     if layer.series is not None and layer.mark not in ("bound", "rule", "heat"):
-        # How many columns the legend has is the page's to say: it knows its width.
+        # The page chooses the number of columns of the legend, because it depends on the width.
         symbols = {"symbolType": "stroke", "symbolStrokeWidth": 2, "symbolSize": 300} if picture.dashed else {}
         legend = alt.Legend(
             title=picture.legend or None,

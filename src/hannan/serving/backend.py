@@ -52,7 +52,7 @@ def _lock(handle: int) -> None:
         import msvcrt
     except ImportError:
         raise ValueError("this platform has neither flock nor msvcrt, which a store needs to lock its file") from None
-    os.lseek(handle, 1 << 20, os.SEEK_SET)  # behind the text that names the holder
+    os.lseek(handle, 1 << 20, os.SEEK_SET)  # after the text that names the holder
     msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
 
 
@@ -176,7 +176,7 @@ class Backend(Protocol):
         """Write a group; return when it is on the disk."""
 
     def check(self) -> None:
-        """Raise Ended if the next owner would not find what is committed here."""
+        """Raise Ended if the next owner would not find the data that is committed here."""
 
     def release(self) -> None:
         """Let another owner take over after a failure. Committed events can still be read."""

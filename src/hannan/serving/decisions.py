@@ -281,7 +281,7 @@ class DecisionQueue:
             return sequence
 
     def rename_arm(self, name: str, arm: Any, new: Any) -> int:
-        """Give an arm another name; the learner and its evidence stay as they are."""
+        """Give an arm another name; the learner and its evidence do not change."""
         with self.lock:
             stored = self.contents.find(name)
             place = stored.renaming(arm, new)
@@ -476,7 +476,7 @@ class DecisionQueue:
         return stored, keyed, tickets[good], drawn[good], np.array(values)[good]
 
     def _counting(self, stored: StoredLearner, sequence: int) -> None:
-        """Tell the evidence of a learner the sequence of its next event."""
+        """Pass the sequence of the next event to the evidence of a learner."""
         if stored.evidence is not None:
             stored.evidence.engine.sequence = sequence
             self.contents.counting.add(stored)
@@ -513,7 +513,7 @@ class DecisionQueue:
         return pause
 
     def _clear_recent_ids(self) -> None:
-        """Clear the cache of ids when all of them are on the disk."""
+        """Clear the cache of ids if all of them are on the disk."""
         if self._recent_ids:
             with self.lock:
                 if self.journal.waiting == 0:
@@ -581,7 +581,7 @@ def with_evidence(backend: Backend, contents: Contents) -> Contents:
     """Return the same contents with the tables of evidence that the snapshots of earlier versions omit.
 
     The journal is replayed from its beginning. If its first events were deleted, or if another version wrote them and
-    they come out differently, it is replayed from the oldest snapshot from which that is possible.
+    this version does not reproduce them, it is replayed from the oldest snapshot from which that is possible.
     """
     if not any(stored.lacks_evidence for stored in contents.learners):
         return contents

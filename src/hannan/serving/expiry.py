@@ -24,7 +24,7 @@ Tickets = NDArray[np.uint64]
 
 
 class _Bundle:
-    """Tickets drawn within a short time, of which the first `taken` have been due."""
+    """Tickets drawn within a short time; the first `taken` of them have become due."""
 
     def __init__(self, first: float, last: float = 0.0) -> None:
         self.first, self.last, self.taken = first, last, 0

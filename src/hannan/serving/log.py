@@ -99,7 +99,7 @@ def smallest_of(backend: Backend, stages: list[StoredLearner], known: set[str], 
     """Return the draws of stages before sequence `end` whose state can be rebuilt, as an array of DRAW.
 
     The state is rebuilt from the beginning of the journal. If its first events were deleted, or if another version
-    wrote them and they come out differently, it is rebuilt from the snapshots instead.
+    wrote them and this version does not reproduce them, it is rebuilt from the snapshots instead.
     """
     found: list[Any] = [np.empty(0, DRAW)]
     # By place: an arm may have had another name at the draw.
@@ -222,7 +222,7 @@ def rows_of(
 def _of_stage(
     stored: StoredLearner, keyed: bool, act: Any, when: Any, told: Any, done: Any, draws: Any
 ) -> dict[str, Any]:
-    # Each act has its own ticket, by which its feedback is found. Feedback of pruned acts finds none.
+    # Each act has its own ticket, by which its feedback is found. The feedback of pruned acts is in no row.
     code = code_of(act)
     feedback, rebuilt = _places(code, code_of(told)), _places(code, draws["code"])
     labels = np.array([str(label) for label in stored.arms.labels], dtype=object)

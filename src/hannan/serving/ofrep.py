@@ -40,7 +40,7 @@ class Subject(NamedTuple):
 
     @property
     def id(self) -> str:
-        """Id of the decision. It contains digests only, so that the store contains no targeting keys."""
+        """Id of the decision. It contains digests only, so the store contains no targeting keys."""
         return person_prefix(self.person) + _digest(self.decision)
 
     @classmethod

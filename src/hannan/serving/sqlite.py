@@ -288,7 +288,7 @@ class SQLiteBackend:
     def abandon(self) -> None:
         import ctypes
 
-        # Closing here, as Python does at exit, could checkpoint the log that the parent writes to.
+        # Closing the connection here, as Python does at exit, could checkpoint the log that the parent process writes.
         for connection in (self._reader, self._connection):
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
 

@@ -344,7 +344,9 @@ class StoredLearner:
         )
 
     def changes(self, new: StoredLearner) -> bool:
-        """Return whether a description has other arms than the declared one; raise Refused if more differs."""
+        """Return whether the arms of a description differ from those of the declared one; raise Refused if more
+        differs.
+        """
         if not new.differs_in_arms_only(self):
             raise Refused(
                 CONFLICT,
@@ -367,7 +369,7 @@ class StoredLearner:
 
     def declare(self, declared: dict[str, Any]) -> None:
         """Replace the description of the last `add`."""
-        # Build and describe it again: another version may have described the same learner differently.
+        # Build and describe the learner again, because another version may have described it differently.
         self.declared = self.described(0, declared).description()
 
     def differs_in_arms_only(self, there: StoredLearner) -> bool:
@@ -376,7 +378,7 @@ class StoredLearner:
 
     def with_arms(self, number: int, names: list[str]) -> StoredLearner:
         """Return a stage of the same learner with these arms."""
-        # Not from the stored description, which may state a scale that was tuned for the number of arms.
+        # The stored description is not used, because it may state a scale that was tuned for the number of arms.
         learner = dataclasses.replace(self.learner, n=len(names), arms=tuple(names))
         return StoredLearner(number, self.name, learner, None, self._told["wait"], self._told["default"])
 
@@ -652,7 +654,7 @@ class StoredLearner:
         return int(wrong), smallest if complete else np.where(np.isnan(smallest), np.nan, 0.0)
 
     def replay_probabilities(self, events: NDArray[Any], keyed: int) -> tuple[int, NDArray[np.float64]]:
-        """Replay events; return (place of the first that comes out differently or -1, probabilities at each draw)."""
+        """Replay events; return (place of the first event that is not reproduced or -1, probabilities at each draw)."""
         fleet, slots = self._replaying(events, keyed)
         wrong, p = _engine.replay_probabilities(fleet, slots, self.arms.mask)
         return int(wrong), p

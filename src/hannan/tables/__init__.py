@@ -1,5 +1,5 @@
-"""On your own data: combine forecasts, replay logs, route decisions.
+"""Learners on tables of data: combine forecasts, replay logs, compare learners.
 
-`tables.combine` mixes columns of forecasts, `tables.replay` evaluates a learner on logged decisions,
-`tables.route` plays learners side by side on a table of losses. All read CSV and Parquet in chunks.
+`tables.combine` combines columns of forecasts, `tables.replay` evaluates learners on logged decisions, and
+`tables.route` compares learners on a table of losses. All read CSV and Parquet files in chunks.
 """

@@ -28,7 +28,7 @@ from hannan.validation import Array
 
 @dataclass(frozen=True)
 class Route:
-    """One learner on the table: what it sees, its name, its record."""
+    """One learner on the table: the losses that it observes, its name, and its record."""
 
     name: str
     sees: str

@@ -182,7 +182,7 @@ def done(worker: Worker | Failed, place: Place) -> bytes:
 
 
 def follow_the_parent(every: float = 0.25) -> None:
-    """End this process soon after the one that started it has ended, however that ended."""
+    """End this process soon after the process that started it has ended, for whatever reason."""
     parent = os.getppid()
 
     def watch() -> None:
@@ -246,7 +246,7 @@ def on_processes(orders: Orders, places: Mapping[str, Place], workers: int) -> I
 
 
 def _alone(cells: Cells, place: Place) -> Cell | Failed:
-    """Compute a cell while no other is computed."""
+    """Compute a cell while no other cell is computed."""
     for _ in range(DEATHS):
         for [(_, answer)] in answers(cells, [(place,)], 1):
             if not isinstance(answer, Died):

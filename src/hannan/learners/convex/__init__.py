@@ -1,1 +1,3 @@
-"""Online convex and linear optimisation: the learner, its bounds and its privacy; gradient descent beside it."""
+"""Online convex and linear optimization: the learner, its bounds and its privacy, and gradient descent for
+comparison.
+"""

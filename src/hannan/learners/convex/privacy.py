@@ -1,15 +1,15 @@
 """Privacy statements of a convex learner: one move, and its composition over rounds.
 
-One loss more or less moves the law of the exact argmin by epsilon_1, forward and backward:
+Adding or removing one loss changes the distribution of the exact argmin by epsilon_1, forward and backward:
 
     Gamma noise     beta/scale + J, delta = 0              J = log(1 + smooth/ridge), 0 for linear losses
     Gaussian        e + J at delta(e), the exact linear formula delta_0 for linear losses and for phi' of one sign,
                     2 delta_0 for phi(<z, x>)
 
-The argmin of linear losses is exact. Of curved ones the solver finds a point within `accuracy` r, always, and the
-move is that point plus noise of density exp(-epsilon_2 ||w||/(2r)), projected: epsilon = epsilon_1 + epsilon_2,
-epsilon_2 = output_share * epsilon, and delta as it was. Ridge, r and both scales are public constants.
-Proofs in docs/proofs/convex.md.
+The argmin of linear losses is exact. For curved losses the solver always returns a point within `accuracy` r of the
+argmin, and the move is the projection of this point plus noise of density exp(-epsilon_2 ||w||/(2r)): epsilon =
+epsilon_1 + epsilon_2, epsilon_2 = output_share * epsilon, and delta does not change. Ridge, r and both scales are
+public constants. Proofs: docs/proofs/convex.md.
 """
 
 from __future__ import annotations
@@ -29,14 +29,15 @@ from hannan.saving.formatting import AtMost, ceiling, chance, figure, short
 from hannan.saving.result import Result, Shown
 from hannan.validation import Array
 
-#: Points of the grid, and how far into the normal tail it reaches in one round: beyond is 1e-23.
+#: Number of points of the grid, and number of standard deviations that it covers in one round: the mass beyond is
+#: 1e-23.
 POINTS, REACH = 6000, 10.0
-#: More than the relative rounding of all sums.
+#: Larger than the relative rounding error of all sums.
 ROUNDING = 1e-9
 
 
 def composed_epsilon(mu: float, shape: Shape, rounds: int, delta: float) -> float:
-    """The least epsilon on the safe side with E(1 - e^(epsilon - sum V))_+ <= delta.
+    """Return the smallest epsilon, rounded up, with E(1 - e^(epsilon - sum V))_+ <= delta.
 
     >>> from hannan.mathematics.convex.noise import GaussianNoise
     >>> one = composed_epsilon(0.5, "one-signed", 1, 1e-6)
@@ -65,11 +66,11 @@ def composed_epsilon(mu: float, shape: Shape, rounds: int, delta: float) -> floa
 
 
 def _composed(mu: float, shape: Shape, rounds: int) -> tuple[Array, Array, float]:
-    """(grid, masses of V_1 + ... + V_T on it, mass beyond it)."""
+    """Return (grid, masses of V_1 + ... + V_T on it, mass beyond the grid)."""
     once = 0.5 * mu * mu + REACH * mu
     step = mu / 50.0
     for _ in range(3):
-        # Then again with the moments of what is on the grid, which spreads more than V where it is coarse.
+        # Repeat with the moments of the discretized V, which has a larger spread than V if the grid is coarse.
         grid = _grid(step, math.ceil(once / step) + 2)
         power, lost = _one(mu, shape, grid)
         mean = float(power @ grid)
@@ -97,13 +98,13 @@ def _grid(step: float, size: int) -> Array:
 
 
 def _sum(p: Array, p_lost: float, q: Array, q_lost: float, size: int) -> tuple[Array, float]:
-    """The law of a sum, cut at the end of the grid."""
+    """Return the distribution of a sum, truncated at the end of the grid, and the mass beyond."""
     both = np.convolve(p, q)
     return both[:size], p_lost + q_lost + float(both[size:].sum())
 
 
 def _one(mu: float, shape: Shape, grid: Array) -> tuple[Array, float]:
-    """One round's V on the grid: each cell's mass at its ends, the mean of e^-V kept."""
+    """Return V of one round on the grid: the mass of a cell is moved to its ends such that the mean of e^-V is kept."""
     from scipy.special import ndtr
 
     # V = mu^2/2 + mu y at y; e^-V phi(y) = phi(y + mu).
@@ -114,7 +115,7 @@ def _one(mu: float, shape: Shape, grid: Array) -> tuple[Array, float]:
     cell = sides * (ndtr(-y[:-1]) - ndtr(-y[1:]))
     kept = sides * (ndtr(-y[:-1] - mu) - ndtr(-y[1:] - mu))
     left, right = np.exp(-grid[:-1]), np.exp(-grid[1:])
-    # A share at the left end; rounding may take it out of [0, 1] where a cell is empty.
+    # Share of the mass at the left end; rounding errors may put it outside of [0, 1] if a cell is empty.
     share = np.clip((kept - cell * right) / np.maximum(cell * (left - right), 1e-300), 0.0, 1.0)
     masses = np.zeros(len(grid))
     masses[:-1] += cell * share
@@ -202,14 +203,16 @@ class Levels(NamedTuple):
 
 
 def ridge_of(learner: Any) -> float:
-    """The fixed ridge of curved losses: as given, or smooth/level, which makes J at most the density's level."""
+    """Return the fixed ridge of curved losses: as given, or smooth/level, for which J is at most the level of the
+    noise.
+    """
     if learner.guarantee == "regret" or not learner.smooth:
         return 0.0
     return float(learner.ridge or learner.smooth / _density(learner, "rank-one"))
 
 
 def levels(learner: Any, shape: Shape) -> Levels:
-    """The parts of epsilon for losses of a shape."""
+    """Return the parts of epsilon for losses of a shape."""
     density = _density(learner, shape)
     if not learner.smooth:
         return Levels(density, 0.0, 0.0)
@@ -220,7 +223,7 @@ def levels(learner: Any, shape: Shape) -> Levels:
 
 
 def output_scale(learner: Any) -> float:
-    """2r/epsilon_2: the scale of the output noise, 0 where the argmin is exact or nothing is promised."""
+    """Return 2r/epsilon_2, the scale of the output noise; 0 if the argmin is exact or no privacy is requested."""
     if learner.accuracy is None:
         return 0.0
     return float(2.0 * learner.accuracy / levels(learner, "rank-one").output)
@@ -234,9 +237,9 @@ def _density(learner: Any, shape: Shape) -> float:
 
 
 def statement(learner: Any, rounds: int, delta: float | None, shape: Shape | None) -> Privacy:
-    """`Convex.privacy`."""
+    """Return the statement of `Convex.privacy`."""
     said = _said(learner, rounds, delta, shape)
-    # Of Gamma noise epsilon is the same for every shape, and of a learner of linear losses the shape is its own.
+    # For Gamma noise epsilon is the same for every shape, and the shape of a learner of linear losses is known.
     if shape in WORDS and learner.smooth and isinstance(learner.noise, GaussianNoise):
         return replace(said, condition=f"{said.condition}; assumes, without checking, that {WORDS[shape]}")
     return said
@@ -285,8 +288,8 @@ def _said(learner: Any, rounds: int, delta: float | None, shape: Shape | None) -
         total = spent + composed_epsilon(mu, _stated(learner, shape), rounds, target)
         return Privacy(total, target, rounds, "majorized privacy loss of curved losses, composed by convolution")
     else:
-        # T moves with fresh noise are one of sqrt(T) times the size, exactly; for linear losses alone: curved ones
-        # exceed it.
+        # For linear losses, T moves with fresh noise are exactly one mechanism with sqrt(T) times the sensitivity; for
+        # curved losses they are not.
         size = learner.lipschitz * math.sqrt(rounds)
         total = GaussianNoise(target).epsilon_of(size, learner.schedule().scale(1, 0.0))
         return Privacy(
@@ -300,7 +303,9 @@ def _said(learner: Any, rounds: int, delta: float | None, shape: Shape | None) -
 
 
 def _stated(learner: Any, shape: Shape | None) -> Shape:
-    """The shape that a statement is for; narrower than the learner's only on the caller's word."""
+    """Return the shape that a statement covers; if it is narrower than that of the learner, it is assumed, not
+    verified.
+    """
     if shape not in (None, "linear", "one-signed", "rank-one"):
         raise ValueError(f"shape must be 'linear', 'one-signed' or 'rank-one'; got {shape!r}")
     if not learner.smooth:
@@ -316,16 +321,16 @@ def _accounting() -> Any:
     return pld
 
 
-#: The first step above the root, relative.
+#: Relative size of the first step above the root.
 NEAR = 1e-12
-#: The epsilons of a curve where none are given.
+#: Values of epsilon of a curve if none are given.
 USUAL = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 #: Regret that `epsilon_at_ten_percent` allows, as a multiple of the bound without privacy.
 MORE_REGRET = 1.1
 
 
 def scale_for(learner: Any, epsilon: float, delta: float | None, rounds: int, shape: Shape | None) -> float:
-    """`Convex.scale_for`."""
+    """Return the result of `Convex.scale_for`."""
     epsilon, rounds = validation.positive(epsilon, "epsilon"), validation.count(rounds, "rounds")
     if delta == 0.0 and isinstance(learner.noise, GammaNoise):
         delta = None
@@ -333,7 +338,7 @@ def scale_for(learner: Any, epsilon: float, delta: float | None, rounds: int, sh
     def spent(scale: float) -> float:
         return statement(private(learner, scale), rounds, delta, shape).epsilon
 
-    # Basic composition is enough for Gamma noise, and a little more than Gaussian noise needs.
+    # Basic composition determines the upper end: it is enough for Gamma noise, and exceeds the need of Gaussian noise.
     scale = learner.lipschitz * rounds / epsilon
     if not isinstance(learner.noise, GammaNoise) or delta is not None:
         told = delta or getattr(learner.noise, "delta", None) or 1e-6
@@ -342,12 +347,12 @@ def scale_for(learner: Any, epsilon: float, delta: float | None, rounds: int, sh
 
 
 def private(learner: Any, scale: float) -> Any:
-    """The learner at a fixed scale, with its privacy asked for."""
+    """Return the learner at a fixed scale, with guarantee="privacy"."""
     return replace(learner, tuning=Fixed(scale), guarantee="privacy")
 
 
 def _least(spent: Callable[[float], float], scale: float, epsilon: float) -> float:
-    """The least scale, nearly, with spent(scale) <= epsilon."""
+    """Return nearly the smallest scale with spent(scale) <= epsilon."""
     low, high = scale, scale
     at_low = at_high = spent(scale)
     while at_high > epsilon:
@@ -370,7 +375,7 @@ def _least(spent: Callable[[float], float], scale: float, epsilon: float) -> flo
     def off(x: float) -> float:
         return math.log(max(spent(math.exp(x)), 1e-300) / epsilon)
 
-    # A little wider: the ends go through a logarithm and back.
+    # Slightly wider, because the ends are rounded by a logarithm and its inverse.
     root = brentq(off, math.log(low) - 1e-9, math.log(high) + 1e-9, rtol=1e-14)
     more = NEAR
     while spent(math.exp(root) * (1.0 + more)) > epsilon:
@@ -430,7 +435,7 @@ class PrivacyCurve(Result):
         if self.withheld:
             rows.append(("why", f"no bound: {self.withheld}"))
         heads = ("epsilon", self.quantity, "bound on the regret", "bound per round")
-        # A larger scale is within the budget too, so that it is rounded up as bounds are.
+        # Rounded up like a bound: a larger scale is within the budget too.
         scales, bounds = map(AtMost, self.scales), [None if bound is None else AtMost(bound) for bound in self.bounds]
         each = [None if bound is None else AtMost(bound / self.rounds) for bound in bounds]
         title = f"{short(self.learner)}: regret bound by epsilon, {self.rounds} moves, delta = {chance(self.delta)}"
@@ -499,7 +504,7 @@ class PrivacyCurve(Result):
 
 
 def curve(learner: Any, rounds: int, delta: float | None, epsilons: Sequence[float] | None) -> PrivacyCurve:
-    """`Convex.privacy_curve`."""
+    """Return the result of `Convex.privacy_curve`."""
     rounds = validation.count(rounds, "rounds")
     asked = sorted(validation.positive(x, "epsilon") for x in (USUAL if epsilons is None else epsilons))
     if not asked:

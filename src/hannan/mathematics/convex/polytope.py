@@ -223,7 +223,8 @@ def model_step(A: Array, b: Array, x: Array, g: Array, H: Array) -> Array:
         walk = _walk(A[held], slope, H)
         away = A @ walk
         away[held] = 0.0
-        # What is below rounding is along the constraint; to hold it would make the held rows dependent.
+        # Components below the rounding error are along an active constraint; adding them would make the active rows
+        # dependent.
         ahead = away > 1e-14 * np.abs(A) @ np.abs(walk)
         room = np.maximum(b - A @ (x + p), 0.0)
         reach = np.full(len(A), np.inf)
@@ -240,13 +241,14 @@ def model_step(A: Array, b: Array, x: Array, g: Array, H: Array) -> Array:
         negative = multipliers < -1e-13 * (1.0 + float(np.abs(g).max()))
         if not negative.any():
             return p
-        # The most negative first; where that turns in circles, the first by number never does (Bland).
+        # Remove the most negative multiplier first; if this cycles, remove the first one by number, which never cycles
+        # (Bland's rule).
         held.pop(int(np.argmin(multipliers)) if k < limit else min(np.flatnonzero(negative), key=lambda i: held[i]))
     return p
 
 
 def _walk(rows: Array, slope: Array, H: Array) -> Array:
-    """argmin_s <slope, s> + s'Hs/2 on the constraints that are held, rows s = 0."""
+    """Return argmin_s <slope, s> + s'Hs/2 on the active constraints, rows s = 0."""
     m, d = rows.shape
     if m == 0:
         return np.asarray(-np.linalg.solve(H, slope))
@@ -257,13 +259,13 @@ def _walk(rows: Array, slope: Array, H: Array) -> Array:
 
 
 def cone_residual(A: Array, b: Array, x: Array, g: Array) -> float:
-    """min ||g + A'w|| over w >= 0 on the constraints that are met at x: 0 at the minimum."""
+    """Return min ||g + A'w|| over w >= 0 on the active constraints at x, which is 0 at the minimum."""
     from scipy.optimize import nnls
 
     met = A @ x >= b - MET * (1.0 + np.abs(b))
     if not met.any():
         return float(np.linalg.norm(g))
     rows = A[met][nnls(A[met].T, -g)[0] > 0.0]
-    # The weights once more, by orthogonal factors: the last digits of the residual are at stake.
+    # Compute the weights again by an orthogonal factorization, because the last digits of the residual matter.
     weights = np.maximum(np.linalg.lstsq(rows.T, -g, rcond=None)[0], 0.0) if len(rows) else np.zeros(0)
     return float(np.linalg.norm(g + rows.T @ weights))

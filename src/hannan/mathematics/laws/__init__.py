@@ -1,1 +1,1 @@
-"""The laws of a perturbation: what a law is, the light and the heavy tails of Table 1, and laws of your own."""
+"""Perturbation distributions (laws): their base class, light and heavy tails of Table 1, and user-defined laws."""

@@ -151,10 +151,10 @@ class Pareto(PowerTail, TailLaw):
 
 
 def _frechet_level(law: Frechet, step: float) -> float:
-    """max_y log S(y) - log S(y + step), on a grid in log y refined around its best point.
+    """Return max_y log S(y) - log S(y + step), on a grid in log y refined around its best point.
 
-    With x = y^-alpha and x' = (y + step)^-alpha it is log(1 + e^-x' (1 - e^(x'-x))/(1 - e^-x')), which does not
-    cancel when the step is small.
+    With x = y^-alpha and x' = (y + step)^-alpha it is log(1 + e^-x' (1 - e^(x'-x))/(1 - e^-x')), which does not cancel
+    if the step is small.
     """
     centre, width = 0.0, 40.0 / min(law.alpha, 1.0) + abs(math.log(step))
     best = -math.inf
@@ -173,10 +173,12 @@ def _frechet_level(law: Frechet, step: float) -> float:
 
 
 def _gamma_ratio(n: int, a: float) -> float:
-    """n! / Gamma(n + 1 - a) for 0 < a < 1, without the digits that a difference of lgammas loses."""
+    """Return n! / Gamma(n + 1 - a) for 0 < a < 1, without the digits that a difference of two lgamma values would
+    lose.
+    """
     if n < 64:
         return math.exp(math.fsum(math.log1p(a / (k - a)) for k in range(1, n + 1))) / math.gamma(1.0 - a)
-    # Stirling's series of both, the difference taken term by term; x = n + 1.
+    # Difference of both Stirling series, term by term; x = n + 1.
     x, y = n + 1.0, n + 1.0 - a
     series = sum(c * (x**-k - y**-k) for k, c in ((1, 1 / 12), (3, -1 / 360), (5, 1 / 1260), (7, -1 / 1680)))
     return math.exp((x - 0.5) * math.log1p(a / y) + a * math.log(y) - a + series)

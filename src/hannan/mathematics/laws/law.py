@@ -513,7 +513,7 @@ def mean_score_bound(law: Law, n: int) -> float:
     """Return an upper bound on E psi(max_n Z) = int_0^1 g(s) w(s) ds, g(s) = f(S^-1(s)), w(s) = n(n-1)(1-s)^(n-2).
 
     g is concave because f is log-concave. So the integral over a cell is at most the mass of the cell times g at its
-    center of mass (Jensen). The sum is an upper bound whatever the cells are.
+    center of mass (Jensen). The sum is an upper bound for every choice of cells.
     """
     if n < 2:
         return 0.0
@@ -550,10 +550,11 @@ def _geometric(low: float, high: float, width: float) -> Array:
 
 
 def _mean_score(law: Law, n: int) -> float:
-    """Return E psi(max_n Z) = (n-1) E f(M)/F(M), M the maximum, whose -n log F(M) is Exp(1), for the tunings.
+    """Return E psi(max_n Z) = (n-1) E f(M)/F(M) for the tunings, where M is the maximum and -n log F(M) is Exp(1).
 
-    The trapezoidal rule after a double-exponential substitution. The difference of two steps is added, which is far
-    above the error in practice and no proof; `mean_score_bound` is an upper bound.
+    The integral is computed by the trapezoidal rule after a double-exponential substitution. The difference between two
+    step sizes is added; in practice it is far above the error, but it is not a proved bound. `mean_score_bound` is an
+    upper bound.
     """
     sums = []
     for step in (1.0 / 32.0, 1.0 / 64.0):
@@ -574,7 +575,7 @@ _LOST, _SLACK = 1e-14, 1e-6
 
 
 def on_your_word(law: object) -> str:
-    """Return what is assumed of a user-defined law; raise ValueError if its density or cdf contradicts it."""
+    """Return the assumptions about a user-defined law; raise ValueError if its density or cdf contradicts them."""
     if not _is_yours(law):
         return ""
     return "; ".join(filter(None, (checked_hazard(law), checked_concavity(law))))
@@ -601,9 +602,9 @@ def hazard_of_yours(law: object) -> float | None:
 
 
 def checked_hazard(law: object) -> str:
-    """Return what is assumed of a stated hazard; raise ValueError if the density or the cdf exceeds it.
+    """Return the assumption about a stated hazard; raise ValueError if the density or the cdf exceeds it.
 
-    h >= f/S at each quantile, and S(a) <= e^(h (b - a)) S(b) between neighbours, which needs the cdf alone.
+    h >= f/S at each quantile, and S(a) <= e^(h (b - a)) S(b) between neighbors, which needs the cdf only.
     Empty for laws of the package.
     """
     stated = hazard_of_yours(law)
@@ -640,7 +641,7 @@ def checked_hazard(law: object) -> str:
 
 
 def checked_concavity(law: object) -> str:
-    """Return what is assumed of `log_concave`; raise ValueError if the slope of log f increases between quantiles."""
+    """Return the assumption about `log_concave`; raise ValueError if the slope of log f increases between quantiles."""
     if not (_is_yours(law) and isinstance(law, Law) and law.log_concave):
         return ""
     name = type(law).__name__

@@ -17,7 +17,7 @@ from hannan.mathematics.smoothing import Level
 from hannan.saving import frozen
 from hannan.validation import Array
 
-#: Source of the level of a hazard that falls from the lower end of the support on.
+#: Source of the level of a hazard that decreases from the lower end of the support on.
 AT_THE_END = "sup_y log S(y)/S(y + 1/scale), at the end of the support: the hazard falls"
 
 
@@ -133,7 +133,7 @@ class Gamma(Law):
         return np.where(inside, _log_of(self.survival(z), self.cdf(z), lambda: self._large(z)), 0.0)[()]
 
     def _small(self, z: Array) -> Array:
-        """log F far below the mean: z^a e^-z / Gamma(a+1) * (1 + z/(a+1) + z^2/((a+1)(a+2)) + ...)."""
+        """Return log F far below the mean: z^a e^-z / Gamma(a+1) * (1 + z/(a+1) + z^2/((a+1)(a+2)) + ...)."""
         z = np.minimum(z, self.shape)
         term, series, k = np.ones_like(z), np.ones_like(z), 0
         while (term > 1e-17 * series).any() and k < 10_000:
@@ -144,7 +144,7 @@ class Gamma(Law):
             return self.shape * np.log(z) - z - math.lgamma(self.shape + 1.0) + np.log(series)
 
     def _large(self, z: Array) -> Array:
-        """log S far above the mean: z^a e^-z / Gamma(a) / (z + (1-a)/(1 + 1/(z + (2-a)/(1 + 2/(z + ...)))))."""
+        """Return log S far above the mean: z^a e^-z / Gamma(a) / (z + (1-a)/(1 + 1/(z + (2-a)/(1 + 2/(z + ...)))))."""
         far = np.clip(z, self.shape + 1.0, 1e300)
         fraction = far.copy()
         for k in range(120 + int(4.0 * math.sqrt(self.shape)), 0, -1):
@@ -354,7 +354,7 @@ class Weibull(TailLaw):
         value = np.asarray(super().log_cdf(z))
         if self.conditioned:
             return value[()]
-        # Where z^k < 1e-17, log F is k log z to every digit, and z^k itself may underflow.
+        # If z^k < 1e-17, log F is k log z to every digit, and z^k itself may underflow.
         with np.errstate(divide="ignore", invalid="ignore"):
             small = self.k * np.log(np.asarray(z, dtype=np.float64))
         return np.where(small < -40.0, small, value)[()]
@@ -429,7 +429,7 @@ class Gaussian(Law):
         )
 
     def approximate_level(self, n: int, scale: float, delta: float) -> Level:
-        # The play is a function of L + scale Z, and of l only up to constants: |l - 1/2| <= sqrt(n)/2.
+        # The distribution depends on L + scale Z, and a constant added to l does not change it: |l - 1/2| <= sqrt(n)/2.
         shift = math.sqrt(n) / (2.0 * scale)
         source = "Gaussian mechanism on L, exact for L itself; post-processing"
         return Level(gaussian_level(shift, delta), False, source)
@@ -463,7 +463,7 @@ class Gaussian(Law):
             from scipy.special import ndtri
 
             return -np.asarray(ndtri(s))
-        # What a bound asks for: no SciPy for that, which takes long to load.
+        # The only function that a bound needs: SciPy, which takes long to import, is not used.
         from statistics import NormalDist
 
         at = NormalDist().inv_cdf
@@ -477,7 +477,7 @@ class Gaussian(Law):
 
 
 def gaussian_delta(shift: float, epsilon: float) -> float:
-    """delta(eps) = Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu) for N(0,1) against N(mu,1), exact.
+    """Return delta(eps) = Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu) for N(0,1) against N(mu,1), exactly.
 
     >>> round(gaussian_delta(0.25, 1.0), 12)
     2.924272e-06

@@ -1,8 +1,8 @@
 """Tables of user-defined laws for the engine: log F and log f/F on a grid, with error control.
 
-The integral of the play, p_i = int G(w) r(w + d_i) dw, is a sum over fixed nodes in w; between grid points, F and r are
-cubic polynomials. Both are refined until they agree with the law, and the accuracy is reported. A law that cannot be
-tabulated (kinks, a bounded support, a density with poles) is integrated by quadrature instead, which is slow.
+The integral p_i = int G(w) r(w + d_i) dw is approximated by a sum over fixed nodes in w; between grid points, F and r
+are cubic polynomials. Both are refined until they agree with the law, and the accuracy is reported. A law that cannot
+be tabulated (kinks, a bounded support, a density with poles) is integrated by quadrature instead, which is slow.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from hannan.validation import Array
 
-#: Largest error of the play for which a table is used.
+#: Largest error of a distribution for which a table is used.
 ENOUGH = 1e-8
 _LOW, _HIGH = 1e-15, 1e-22
 _POINTS = (1024, 2048, 4096, 8192)
@@ -23,7 +23,7 @@ _NODES = (64, 96, 128, 192, 256, 384)
 
 
 class Tabulated(NamedTuple):
-    """Table of the engine, and the largest error of its play that was found in a comparison with the law."""
+    """Table of the engine, and the largest error of its distributions that was found in a comparison with the law."""
 
     table: Any
     reached: float
@@ -123,7 +123,7 @@ def _points(law: Any, to_z: Any, ends: tuple[float, float]) -> tuple[Array, floa
 
 
 def _nodes(law: Any, one_sided: bool, centre: float, spread: float, ends: tuple[float, float]) -> Any:
-    """Return nodes w and lengths dw, refined until doubling their number changes nothing."""
+    """Return nodes w and lengths dw, refined until doubling their number does not change the result."""
     first, last = ends
     if one_sided:
         # w - centre = spread e^(t - e^-t): both ends decrease double exponentially.
@@ -151,7 +151,7 @@ def _trials() -> list[Array]:
 
 
 def _play(law: Any, w: Array, dw: Array, gaps: Array) -> Array:
-    """Return the play of the law itself with these nodes."""
+    """Return the distribution computed from the law itself with these nodes."""
     gaps = gaps - gaps.min()
     log_cdf, log_ratio = _logs(law, w[:, None] + gaps)
     terms = np.exp(log_cdf.sum(axis=1)[:, None] + log_ratio) * dw[:, None]
@@ -159,7 +159,9 @@ def _play(law: Any, w: Array, dw: Array, gaps: Array) -> Array:
 
 
 def _error(law: Any, table: Any, nodes: tuple[Array, Array]) -> float:
-    """Return the largest error of the table's play, compared with the law at the same nodes, and of its sum."""
+    """Return the largest error of the distribution from the table, compared with the law at the same nodes, and of its
+    sum.
+    """
     worst = 0.0
     for gaps in _trials():
         d = np.ascontiguousarray(gaps - gaps.min())

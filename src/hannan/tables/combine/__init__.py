@@ -1,1 +1,1 @@
-"""Forecasts of several experts in, one forecast with a guarantee out."""
+"""Combination of forecasts of several experts into one forecast with guarantees."""

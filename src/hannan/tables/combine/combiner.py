@@ -135,7 +135,7 @@ class Told(Result):
     mean: float
     losses: Array = field(hash=False)
     promises: Promises
-    #: Of quantiles: CRPS, coverage and sharpness.
+    #: CRPS, coverage and sharpness of quantiles.
     calibration: Calibration | None = field(default=None, hash=False, repr=False)
     #: Columns that were added while the combiner ran, with the number of rows answered before.
     added: tuple[tuple[str, int], ...] = ()
@@ -175,7 +175,9 @@ class Told(Result):
 
 
 class _Stop(NamedTuple):
-    """Where the engine stopped: its error code (none if all is done), the column, and the rows or events done."""
+    """Position at which the engine stopped: error code (none if all rows are done), column, and number of rows or
+    events done.
+    """
 
     trouble: Any
     column: int
@@ -570,7 +572,7 @@ class Combiner:
     def _take_noted(
         self, block: Block, at: NDArray[np.int64], due: NDArray[np.int64], work: Work, course: Course
     ) -> None:
-        """Take all rows in one call; the engine notes the points of the curves."""
+        """Process all rows in one call; the engine records the points of the curves."""
         table, answers, every = block.forecasts, (work.mixed, work.weights), slice(0, len(block.targets))
         if block.in_order(every):
             events = block.events(every)
@@ -586,7 +588,7 @@ class Combiner:
             self._reach(int(block.fresh[-1]) if block.brings else -1, block, work, course)
 
     def _take_stretches(self, block: Block, due: list[int], work: Work, course: Course) -> None:
-        """Take the rows between two points of the curves in one call."""
+        """Process the rows between two points of the curves in one call."""
         fresh, start = block.fresh, 0
         for end in [*due, len(block.targets)]:
             if end > start:

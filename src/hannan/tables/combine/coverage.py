@@ -161,8 +161,8 @@ class Coverage:
 class CertifiedIntervals:
     """Intervals around combined forecasts, or around combined quantiles, whose coverage is certified.
 
-    Every row is answered with a number, and settled, forgotten or left open later. Base ends come from quantile columns
-    (`quantiles`: their levels), or from a combination of proposals that are made of residuals.
+    Every row is answered under a number, and is later settled, forgotten or left open. Base ends come from quantile
+    columns (`quantiles`: their levels), or from a combination of proposals that are made of residuals.
     """
 
     def __init__(self, coverage: Coverage, quantiles: tuple[float, ...] = ()) -> None:
@@ -185,7 +185,7 @@ class CertifiedIntervals:
         #: Number of each group; group 0 has all rows.
         self.groups: dict[str, int] = {ALL: 0}
         self.most_groups = 0
-        #: Open rows that were answered with the whole line, and the number of such rows that were settled.
+        #: Open rows that were answered with (-inf, inf), and the number of such rows that were settled.
         self._warming: set[int] = set()
         self.warm_up = 0
         self.forgotten = 0
@@ -298,7 +298,7 @@ class CertifiedIntervals:
         return ends
 
     def _counted(self, order: Whole, told: Array, first: int, units: Array) -> NDArray[np.bool_]:
-        """Return the events of rows that were not answered with the whole line."""
+        """Return the events of rows that were not answered with (-inf, inf)."""
         rows = len(units)
         number = np.where(order >= 0, order + first, ~order)
         here = (number >= first) & (number < first + rows)
@@ -337,7 +337,7 @@ class CertifiedIntervals:
         )  # fmt: skip
 
     def _cost_bounds(self, terms: Array, counts: Array) -> list[float | None]:
-        """Theorem 3: bound on the cost of each coverage from the observed terms; None with groups."""
+        """Return the bound of Theorem 3 on the cost of each coverage from the observed terms; None with groups."""
         if self.most_groups or self.coverage.groups:
             return [None] * len(self.coverage.levels)
         rates = np.repeat(self.coverage.rates, self.coverage.sides)

@@ -248,7 +248,7 @@ class CoverageCertificate(Result):
         return rounded_up(self._single_bound(n, reach, most, k))
 
     def _single_bound(self, n: int, reach: float, most: int, k: int) -> float:
-        """Theorem 2; a wider interval inherits the range of the narrower one."""
+        """Return the bound of Theorem 2; a wider interval has at least the range of the narrower one."""
         step, start, _ = self.steps
         reach = max(reach, start)
         up, down = 0.0, 0.0
@@ -261,7 +261,7 @@ class CoverageCertificate(Result):
         return self.series * max(up - start, down + start) / (step * n)
 
     def _grouped_bound(self, n: int, reach: float, most: int) -> tuple[float, float]:
-        """Theorem 4: (bound of all rows, W); the number of misses is iterated from its largest value."""
+        """Return (bound of Theorem 4 for all rows, W); the number of misses is iterated from its largest value."""
         step, start, group_step = self.steps
         rate = self.rates[0]
         hit, total = 1.0 - rate, step + group_step * self.most_groups
@@ -441,7 +441,7 @@ class CoverageCertificate(Result):
 
 
 def joined(parts: Sequence[CoverageCertificate]) -> CoverageCertificate:
-    """Return the certificate of several series: counts and costs are sums, and the bound is that of no series."""
+    """Return the certificate of several series: counts and costs are sums, and no bound is stated."""
     first = parts[0]
     sums: dict[str, Any] = {}
     for part in parts:

@@ -126,7 +126,7 @@ def of_rule(name: str, sums: Any, convex: bool) -> Promises:
     return withheld(f"no bound is proved for the rule {name}", sums)
 
 
-#: Number of scalars before the numbers per column, and position of the bounds of the upper layer among them.
+#: Number of scalars before the numbers per column, and position of the bounds of the upper layer among these scalars.
 HEAD, ABOVE = 8, 4
 
 
@@ -210,7 +210,9 @@ class Moment(NamedTuple):
 
 
 class AdaHedgeMoment(NamedTuple):
-    """A moment of AdaHedge, computed on access from row `k` of the records of the engine and of the weights."""
+    """Record at one time for AdaHedge, computed on access from row `k` of the records of the engine and from the
+    weights.
+    """
 
     k: int
     notes: Array
@@ -227,7 +229,7 @@ class AdaHedgeMoment(NamedTuple):
         return told
 
     def made(self) -> Moment:
-        """Return the moment."""
+        """Return the guarantees at this time."""
         sums = self.sums
         regret = sums.own - float(sums.charged.min())
         return Moment(sums, lambda: self.mixer.promised(sums), regret, self.weights)
@@ -244,7 +246,7 @@ MARKS = 7
 
 
 class Course:
-    """Points of the curves of a combination: a few hundred rows, with what was known then."""
+    """Points of the curves of a combination: a few hundred rows, with the quantities known at that time."""
 
     def __init__(self, n: int) -> None:
         self.trace, self._n = Trace(), n
@@ -268,7 +270,7 @@ class Course:
         self.times[int(mixer.answered)] = self._time
 
     def extend(self, rows: list[int], moments: list[Any], times: list[str]) -> None:
-        """Add points that the engine noted at these rows."""
+        """Add points that the engine recorded at these rows."""
         self.trace.extend(rows, moments)
         self.times |= dict(zip(rows, times, strict=True))
 

@@ -27,7 +27,7 @@ BLOCK = 1 << 16
 CONFIDENCE, PIECES = 0.95, (4, 8, 16)
 #: Smallest number of rows for an interval, and of independent rows that vary as much: with few rows, and from MANY on.
 ROWS_NEEDED, INDEPENDENT, FEWER, MANY = 20, 10, 4, 100
-#: Percentages below this are rounding.
+#: Smaller percentages are rounding errors.
 NOTHING = 1e-6
 #: Numbers of blocks whose correlation with the next block is measured; more rows than MOST are added up first.
 CORRELATED, MOST = (64, 32), 1 << 16
@@ -138,7 +138,7 @@ def _reach(change: Array) -> tuple[float, float]:
         power = float(means @ means)
         if power > 0.0:
             near = float(means[1:] @ means[:-1]) / power
-            near = min(near + (1.0 + 3.0 * max(near, 0.0)) / count, 0.999)  # the estimate is too small by about this
+            near = min(near + (1.0 + 3.0 * max(near, 0.0)) / count, 0.999)  # approximate bias of the estimate
             independent = count * (1.0 - near) / (1.0 + near)
             least = min(least, independent)
             deviation = rows * math.sqrt(power / count / independent)
@@ -188,10 +188,10 @@ class Oracle:
 def best_combination(loss: PointLoss, forecasts: Array, targets: Array) -> Oracle:
     """Return the best fixed weights of the experts without missing forecasts in rows with a target.
 
-    Cutting planes: f(q) >= f(q_k) + <g_k, q - q_k> for every point q_k visited, so the least of their maximum,
-    a linear program, is below the optimum; the best point seen is above it. Points are taken half way between
-    the two, which keeps the planes from swinging. The search stops at a
-    relative gap of 1e-5, or after a number of passes; the result is a value reached and a proved lower bound.
+    The method uses cutting planes: f(q) >= f(q_k) + <g_k, q - q_k> for every visited point q_k, so the minimum of their
+    maximum, a linear program, is a lower bound on the optimum, and the best visited point gives an upper bound. The
+    next point is half way between the two, which avoids oscillations. The search stops at a relative gap of 1e-5, or
+    after a number of passes; the result is a value that is attained and a proved lower bound.
 
     >>> table = np.array([[0.0, 2.0], [1.0, 3.0], [0.0, 4.0]])
     >>> from hannan.tables.combine.losses import Squared
@@ -329,7 +329,8 @@ def _descend(evaluate: _Evaluation, n: int) -> tuple[float, float, Array]:
     least = -np.inf
     planes, heights = [slope], [best - float(slope @ best_q)]
     for _ in range(evaluate.passes - 1):
-        # Heights and slopes are divided by their size, so that the program's tolerances mean something.
+        # Heights and slopes are divided by their magnitude, so that the tolerances of the linear program are
+        # appropriate.
         size = max(abs(best), float(np.abs(planes[-1]).max()), 1e-300)
         rows = np.column_stack([np.array(planes) / size, -np.ones(len(planes))])
         solved = linprog(
@@ -340,7 +341,7 @@ def _descend(evaluate: _Evaluation, n: int) -> tuple[float, float, Array]:
             break
         target = np.clip(solved.x[:n], 0.0, None)
         target /= target.sum()
-        # A mixture of planes lies below f and is smallest at a corner: a proof that does not depend on tolerances.
+        # A mixture of planes is below f and is smallest at a vertex: this proof does not depend on tolerances.
         mixture = np.clip(-solved.ineqlin.marginals, 0.0, None)
         if mixture.sum() > 0.0:
             mixture /= mixture.sum()

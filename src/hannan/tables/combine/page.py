@@ -23,7 +23,7 @@ from hannan.validation import Array
 #: Bars of single experts, the best ones.
 BARS = 12
 OTHERS = "others"
-#: How many times taller than the other lines one may be.
+#: Largest allowed ratio of the height of this line to that of the other lines.
 TALL = 12.0
 
 
@@ -46,7 +46,7 @@ def combined_page(summary: Summary) -> Page:
         sections.append(Section("Weights", (_weights(summary),)))
         sections.append(Section("Over time", (_course(summary),)))
     sections.append(Section("Experts", (_experts(summary),)))
-    # Forecasts have a table of their own; as facts they would all have the same name.
+    # Forecasts have a separate table, because as facts they would all have the same name.
     facts = {name: Name(text) for name, text in summary.rows() if name not in ("forecast", "answer")}
     proof: list[Any] = [Text(BOUNDS), _promises(summary)] if summary.settled else []
     if summary.settled and np.isfinite(summary.curves.bound).any():
@@ -66,7 +66,7 @@ def combined_page(summary: Summary) -> Page:
 
 
 def signed(share: float) -> str:
-    """Percent, with a sign."""
+    """Return a percentage with a sign."""
     return f"{'+' if share >= 0.0 else ''}{percent(share)}"
 
 
@@ -136,7 +136,7 @@ def _tiles(summary: Summary) -> list[Tile]:
 def _forecasts(summary: Summary) -> Table:
     told = summary.forecasts
     timed = told[-1].time is not None
-    # As text: the four digits of a number in a table are too few for what was asked for.
+    # As text, because four digits are too few for forecasts.
     cells = [(str(one.row), one.time or "", one.text) for one in told]
     rows = tuple(tuple(Name(text) for text in (row if timed else row[::2])) for row in cells)
     more = f" The last {len(told)} of {summary.waiting}." if summary.waiting > len(told) else ""
@@ -145,7 +145,9 @@ def _forecasts(summary: Summary) -> Table:
 
 
 def _bars(summary: Summary) -> Figure:
-    """Mean losses, the least first: the combination, the best in hindsight, mean, median, and the best experts."""
+    """Mean losses, the smallest first: the combination, the best combination in hindsight, mean, median, and the best
+    experts.
+    """
     rows = [("combination", summary.mix_loss / summary.settled, "combination")]
     if summary.oracle.loss is not None:
         rows.append(("best combination (hindsight)", summary.oracle.loss / summary.settled, "hindsight"))
@@ -170,7 +172,7 @@ def _bars(summary: Summary) -> Figure:
 
 
 def _dates(summary: Summary) -> tuple[list[Any], dict[str, Any]]:
-    """Where the points of the curves stand: real dates, numbers of the user's, or rows."""
+    """Return the horizontal positions of the points of the curves: dates, numbers of the user, or rows."""
     times = summary.curves.times
     if times and all(times):
         return where(times)
@@ -178,7 +180,7 @@ def _dates(summary: Summary) -> tuple[list[Any], dict[str, Any]]:
 
 
 def _shown(summary: Summary, most: int) -> list[int]:
-    """The experts whose weight was largest at any time."""
+    """Return the experts with the largest weights at any time."""
     peak = summary.curves.weights.max(axis=0)
     return [int(i) for i in np.argsort(-peak, kind="stable")[:most]]
 
@@ -203,7 +205,7 @@ def _weights(summary: Summary) -> Figure:
 
 
 def _course(summary: Summary) -> Figure:
-    """Cumulative losses less the combination's: above 0 is worse than the combination."""
+    """Cumulative losses minus that of the combination: above 0 is worse than the combination."""
     curves, (at, axis) = summary.curves, _dates(summary)
     parts = {}
     if summary.best is not None:

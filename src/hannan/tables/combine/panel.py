@@ -197,7 +197,8 @@ SHARE = 0.9
 class Order:
     """Rows in the order of issue times, and events: e >= 0 answers the e-th row, e < 0 settles the ~e-th.
 
-    Targets known at a time come before the rows issued at that time, which do not see each other's targets.
+    Targets known at a time come before the rows issued at that time, so that these rows do not use each other's
+    targets.
     """
 
     rows: Whole = field(hash=False)
@@ -240,7 +241,7 @@ def _times(table: LongTable) -> tuple[Array, Array]:
 
     Without issue times both are ranks of the times. With a horizon h, the target of a row is known h ranks later, and a
     row is issued at most h ranks after the row of its series that is h rows earlier: in a series with gaps, or with
-    longer steps than another one, it is issued before its own rank.
+    longer steps than another series, a row is issued before its own rank.
     """
     if not np.array_equal(table.issued, table.due):
         return table.issued, table.due
@@ -259,22 +260,22 @@ def _times(table: LongTable) -> tuple[Array, Array]:
 
 @dataclass
 class Stretch(Block):
-    """Some rows of a pool, with everything that happens before the next stretch."""
+    """Some rows of a pool, with the events before the next part."""
 
     happened: Events | None = None
 
     def in_order(self, rows: slice) -> bool:
-        """Return True: targets become known between the rows."""
+        """Return True, because targets become known between the rows."""
         return True
 
     def events(self, rows: slice) -> Events:
-        """Return what happens."""
+        """Return the events of the part."""
         assert self.happened is not None
         return self.happened
 
 
 class Pool:
-    """One combiner over the rows of all series, a stretch at a time."""
+    """One combiner over the rows of all series, which are processed in parts."""
 
     def __init__(self, table: LongTable, loss: PointLoss, rule: Rule, prior: Any) -> None:
         self.table, self.order = table, Order.of(table)
@@ -286,7 +287,7 @@ class Pool:
         self._done = self.answered = 0
 
     def run(self, until: int, work: Work) -> None:
-        """Take everything that happens before event `until`, in stretches that a bar can show."""
+        """Process all events before event `until`, in parts after which the progress bar is updated."""
         for stop in [*range(self._done + STRETCH, until, STRETCH), until]:
             before = self.answered
             self._run(stop)
@@ -303,7 +304,7 @@ class Pool:
         self._done, self.answered = until, last
 
     def finish(self, work: Work) -> None:
-        """Take everything that happens."""
+        """Process all events."""
         self.run(len(self.order.events), work)
 
     def _place(self, number: int) -> str:
@@ -311,7 +312,7 @@ class Pool:
 
 
 def pooled(table: LongTable, loss: PointLoss, rule: Rule, prior: Any, work: Work) -> Played:
-    """Combine all rows with one rule; its guarantees are about the whole pool."""
+    """Combine all rows with one rule; the guarantees cover the whole pool."""
     pool = Pool(table, loss, rule, prior)
     pool.finish(work)
     mixed: Array = np.empty_like(pool.mixed)
@@ -346,7 +347,7 @@ def pooled(table: LongTable, loss: PointLoss, rule: Rule, prior: Any, work: Work
     )  # fmt: skip
 
 
-#: Spreads below this fraction of the forecasts are rounding.
+#: Smaller spreads, relative to the forecasts, are rounding errors.
 ROUNDING = 1e-12
 
 
@@ -366,7 +367,7 @@ def spreads(table: LongTable, loss: PointLoss) -> Array:
     spread = np.where(spread > ROUNDING * size, spread / loss.depth, 0.0)
     told: Array = np.ones(len(spread))
     for first, last in itertools.pairwise(table.starts):
-        # Series by series: a sum over all rows would carry rounding errors from one series to the next.
+        # Computed per series, because a sum over all rows would carry rounding errors from one series to the next.
         sums, rows = np.cumsum(spread[first:last]), np.cumsum(spread[first:last] > 0.0)
         known = rows > 0
         told[first:last][known] = sums[known] / rows[known]
@@ -410,7 +411,8 @@ POOL = "pool"
 class PanelSums:
     """Combination of a long table: a forecast per row in the order of the table, and weights and sums per series.
 
-    `bounds`, (series, experts), bound the excess loss over each column, `to_mean` over the mean; None: no bound.
+    `bounds`, (series, experts), contains bounds on the excess loss over each column, and `to_mean` bounds over the
+    mean; None: no bound.
     """
 
     table: LongTable = field(repr=False)
@@ -436,7 +438,7 @@ class PanelSums:
     from_pool: bool = False
     #: True if the pool of all series is a further member of the upper layer.
     with_pool: bool = False
-    #: Reason why the series learn nothing from each other, if that is not what the user asked for.
+    #: Reason why series do not learn from each other, if the user did not request this.
     alone: str = ""
     #: CRPS, coverage and sharpness over all series, if the forecasts are quantiles.
     quantiles: Quantiled | None = field(default=None, hash=False, repr=False)

@@ -125,7 +125,7 @@ def scaled(panel: PanelSums) -> Scaled | None:
     there = ~np.isnan(each)
     losses, beside, means = (np.where(there, x, 0.0).sum(axis=0) for x in (each, own[:, None], mean[:, None]))
     best = best_of(losses, beside)
-    # Targets of one time depend on each other, whatever their series: times are the rows of the intervals.
+    # Targets with the same time depend on each other, in all series: times are the rows of the intervals.
     times = np.unique(table.due[rows], return_inverse=True)[1]
     spoken, kept = there[:, best], np.where(there[:, best], each[:, best], 0.0)
     sums = [np.bincount(times, x).astype(np.float64) for x in (own, mean, np.where(spoken, own, 0.0), kept)]
@@ -191,7 +191,7 @@ class PanelSummary:
 
     @property
     def headline(self) -> str:
-        """The main result in one sentence."""
+        """Return the main result in one sentence."""
         if len(self.panel.experts) == 1:
             return only_expert(self.panel.experts[0])
         if not self.settled:
@@ -471,7 +471,7 @@ def panel_page(summary: PanelSummary) -> Page:
         sections.append(Section("Coverage", tuple(blocks)))
     sections.append(Section("Weights", (_weights(summary),)))
     sections.append(Section("Series", (_series_table(summary),)))
-    # Forecasts have a table of their own; as facts they would all have the same name.
+    # Forecasts have a separate table, because as facts they would all have the same name.
     facts = {name: Name(text) for name, text in summary.rows() if name not in ("forecast", "answer")}
     sections.append(Section("Proof", (Fold("Bounds and all numbers", (Text(BOUNDS), Facts(facts))),)))
     lead = (
@@ -486,7 +486,7 @@ def panel_page(summary: PanelSummary) -> Page:
 def _forecasts(summary: PanelSummary) -> Table:
     told = summary.forecasts
     timed = told[-1][1].time is not None
-    # As text: the four digits of a number in a table are too few for what was asked for.
+    # As text, because four digits are too few for forecasts.
     cells = [(series, str(one.row), *([one.time or ""] if timed else []), one.text) for series, one in told]
     rows = tuple(tuple(Name(text) for text in row) for row in cells)
     more = f" The last {len(told)} of {summary.waiting}." if summary.waiting > len(told) else ""
@@ -653,7 +653,7 @@ def weights_long(panel: PanelSums) -> dict[str, Any]:
 
 
 def save(panel: PanelSums, summary: PanelSummary, folder: Path, parquet: bool) -> Path:
-    """All or nothing."""
+    """Write the files atomically."""
     from hannan.report.page import PAGE, drawable
 
     with Outbox(folder) as out:

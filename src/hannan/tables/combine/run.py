@@ -167,7 +167,7 @@ class OnDisk:
 
 
 class Run:
-    """A task at work: every row is answered from earlier rows, and settled when its target is known."""
+    """A running task: every row is answered from earlier rows, and settled when its target is known."""
 
     def __init__(self, task: Task) -> None:
         columns = task.columns or ()
@@ -236,7 +236,7 @@ class Run:
         return forecasts
 
     def through(self, chunks: Iterable[Chunk], kept: Kept, sinks: Sequence[Callable[[Answers], None]] = ()) -> None:
-        """Take all chunks; each answer is kept and passed to every sink."""
+        """Process all chunks; each answer is kept and passed to every sink."""
         for chunk in chunks:
             answers = self.take(chunk)
             kept.add(chunk, answers)
@@ -278,7 +278,7 @@ class Run:
 
     @cached_property
     def summary(self) -> Summary:
-        """Summary of the run: a second look at the table for the best choices in hindsight."""
+        """Return the summary of the run, after a second pass over the table for the best choices in hindsight."""
         from hannan.tables.combine.hindsight import hindsight
         from hannan.tables.combine.summary import summarize
 

@@ -157,7 +157,7 @@ class Summary:
 
     @property
     def headline(self) -> str:
-        """The main result in one sentence."""
+        """Return the main result in one sentence."""
         if self.n == 1:
             return only_expert(self.names[0])
         if not self.settled or self.best is None:
@@ -249,7 +249,7 @@ class Summary:
 
     @property
     def guarantee(self) -> str:
-        """Scope of the bounds."""
+        """Return the scope of the bounds."""
         if self.certificate is None:
             if self.promises.columns is None:
                 return f"no bound: {self.withheld}"
@@ -388,7 +388,7 @@ class Summary:
         return [*lines, "", "Details", *(f"  {line}" for line in pairs(details))] if details else lines
 
     def to_json(self) -> str:
-        """The summary as JSON text."""
+        """Return the summary as JSON text."""
         return to_text(self.as_dict())
 
 

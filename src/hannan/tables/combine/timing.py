@@ -126,7 +126,7 @@ class Forecast:
 
     @property
     def text(self) -> str:
-        """The forecast as text."""
+        """Return the forecast as text."""
         if self.intervals:
             each = [
                 f"{figure(low)} to {figure(high)} with coverage {100.0 * level:g}%"
@@ -140,7 +140,7 @@ class Forecast:
 
     @property
     def name(self) -> str:
-        """The row as text."""
+        """Return the row as text."""
         return f"row {self.row}" if self.time is None else f"{self.time} (row {self.row})"
 
 
@@ -194,7 +194,7 @@ class Events(NamedTuple):
 
 @dataclass
 class Block:
-    """A chunk of which it is known what happens in each row."""
+    """A chunk together with the events of each row."""
 
     forecasts: Array
     targets: Array
@@ -208,7 +208,7 @@ class Block:
     brings: dict[int, int] = field(default_factory=dict)
     #: Numbers of rows that no longer wait: no target of theirs can be used.
     dropped: list[int] = field(default_factory=list)
-    #: Error of the first row that is not part of the block.
+    #: Error of the first row that does not belong to the block.
     refused: Exception | None = None
     #: Targets that are used later than their rows; None if targets are used immediately.
     due: Due | None = None

@@ -1,1 +1,1 @@
-"""Tables as they come: CSV, Parquet, frames in memory; what is wrong is named by row and column."""
+"""Readers of tables: CSV, Parquet, and frames in memory. Errors name the row and the column."""

@@ -70,7 +70,7 @@ class Replay(Evaluated, Result):
         table.append((f"always {clipped(best.name)}", "best in hindsight", *_numbers(best), None))
         rows = [("log", f"{counted(self.rows, 'row')}, {counted(len(self.actions), 'action')}, {self._kind}")]
         for one in self.learners:
-            for e in one.estimates.values():  # `replay` rests on the rows that it accepted, the others on weights
+            for e in one.estimates.values():  # `replay` uses only the accepted rows, the other estimates use weights
                 table.append((one.name, e.name, *_numbers(e), one.accepted if e.name == "replay" else one.effective))
             if one.fixed:
                 rows.append((one.name, FIXED))
@@ -141,7 +141,9 @@ def evaluate(
     log: Log, learners: Sequence[Any], runs: int = 5, seed: int = 0, level: float = 0.95, *, names: Sequence[str] = (),
     span: tuple[float, float] = (0.0, 1.0), gains: bool = False,
 ) -> Replay:  # fmt: skip
-    """Replay learners (of `for_decisions`) and the log's policies; `names` are what to call the learners."""
+    """Replay learners (of `for_decisions`) and policies on the log; `names` are the names of the learners in
+    results.
+    """
     runs = validation.count(runs, "runs")
     level = validation.between(level, 0.0, 1.0, "level", "()")
     log.check(span)
@@ -225,7 +227,7 @@ def _policy(log: Log, policy: Policy, scope: Scope) -> Replayed:
 
 
 def _walk(log: Log, learner: Bandit | ExpertBandit, seed: int, run: int, trace: Trace | None) -> Array:
-    """The sums of one run over the whole log."""
+    """Return the sums of one run over the whole log."""
     from hannan._engine import LoggedRows, replay_rows
     from hannan.mathematics import streams
 

@@ -131,9 +131,9 @@ def comparators(log: Log, scope: Scope) -> tuple[Estimate, tuple[Estimate, ...]]
 def steady(least: Array, most: Array) -> bool:
     """Return True if the smallest and largest propensities of each action show that propensities never change.
 
-    The rows of one action do not suffice, because they contain no rows in which it was hardly ever drawn. In such rows
-    another action has a larger propensity. So all actions must have constant propensities that sum to 1, up to a
-    rounding error that is small compared with the smallest of them.
+    The rows of one action are not enough, because they rarely contain rows in which its propensity was small. In such
+    rows another action has a larger propensity. So all actions must have constant propensities that sum to 1, up to a
+    rounding error that is small compared with the smallest propensity.
     >>> steady(np.array([0.2, 0.8]), np.array([0.2, 0.8])), steady(np.array([0.2, 0.7]), np.array([0.2, 0.8]))
     (True, False)
     """
