@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hannan import saving, validation
-from hannan.mathematics.bounds import Bound, Withheld, adversary_after, covers
+from hannan.mathematics.bounds import Bound, Withheld, adversary_after, at_observed, covers
 from hannan.mathematics.intervals import t_interval
-from hannan.players.certificate import at_observed
 from hannan.saving import fields, files
 from hannan.saving.formatting import apart, ceiling, counted, figure, per_second, short
 from hannan.saving.result import Result, Shown

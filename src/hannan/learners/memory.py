@@ -10,8 +10,7 @@ from hannan import validation
 from hannan.learners.learner import Learner, Weigher, name_arms
 from hannan.learners.tuning import Schedule
 from hannan.mathematics import bounds
-from hannan.mathematics.bounds import Bound, Proved, Terms, Whom, Withheld
-from hannan.players.certificate import at_observed
+from hannan.mathematics.bounds import Bound, Proved, Terms, Whom, Withheld, at_observed
 from hannan.players.player import BanditPlayer, Player
 from hannan.players.sleeping import SleepingPlayer
 from hannan.saving import frozen

@@ -431,6 +431,13 @@ class Bound(Result):
         return Shown(self.headline, rows)
 
 
+def at_observed(learner: Any, bound: Bound, best: float | None) -> Bound:
+    """Return a bound at an observed best loss: the condition remains only if the tuning supposes a best loss."""
+    described = getattr(learner, "learner", learner)  # the bound of a game may be asked of a learner with what it saw
+    supposed = getattr(getattr(described, "tuning", None), "told_best", None)
+    return bound if best is None or supposed is not None else bound.observed()
+
+
 def adversary_after(text: str, bound: Bound) -> str:
     """Return a statement with the phrase about the adversary of a bound behind it.
 

@@ -336,13 +336,6 @@ ERROR_RATE = 0.05
 ROUNDING = 1e-6
 
 
-def at_observed(learner: Any, bound: Bound, best: float | None) -> Bound:
-    """Return a bound at an observed best loss: the condition remains only if the tuning supposes a best loss."""
-    described = getattr(learner, "learner", learner)  # the bound of a game may be asked of a learner with what it saw
-    supposed = getattr(getattr(described, "tuning", None), "told_best", None)
-    return bound if best is None or supposed is not None else bound.observed()
-
-
 def contradicted(
     bound: Bound, regret: float | None, level: float, claimed: float | None, rounds: int, width: float
 ) -> str:

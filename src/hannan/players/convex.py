@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from hannan import validation
-from hannan.mathematics.bounds import Bound
+from hannan.mathematics.bounds import Bound, at_observed
 from hannan.mathematics.convex.leader import Leader, NotConverged, best_in_hindsight
 from hannan.mathematics.convex.losses import ASSUMED_CONVEX, Loss, RankOne, assuming_convex, check_at, steepest_at
 from hannan.mathematics.convex.noise import SHAPES, GammaNoise, Shape, standard
 from hannan.players import identity
-from hannan.players.certificate import NOT_RANDOM, THIS_RUN_ONLY, Certificate, at_observed
+from hannan.players.certificate import NOT_RANDOM, THIS_RUN_ONLY, Certificate
 from hannan.players.load import resumed
 from hannan.players.tickets import Descending, Perturbed, Point, PointPlayer
 from hannan.saving import fields

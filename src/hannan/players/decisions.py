@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hannan import _engine, validation
-from hannan.mathematics.bounds import Bound
+from hannan.mathematics.bounds import Bound, at_observed
 from hannan.players import identity
-from hannan.players.certificate import THIS_RUN_ONLY, Certificate, at_observed, no_run_bound
+from hannan.players.certificate import THIS_RUN_ONLY, Certificate, no_run_bound
 from hannan.players.tickets import Book, Deciding, Written
 from hannan.saving import fields
 from hannan.validation import Array

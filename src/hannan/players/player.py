@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hannan import _engine, validation
-from hannan.mathematics.bounds import Bound, Units, rounded_up
+from hannan.mathematics.bounds import Bound, Units, at_observed, rounded_up
 from hannan.mathematics.laws.law import Law
 from hannan.mathematics.smoothing import stability
 from hannan.mathematics.streams import NO_WORDS, words
@@ -17,7 +17,6 @@ from hannan.players.certificate import (
     EVERY_TIME,
     FROM_LOSSES,
     Certificate,
-    at_observed,
     contradicted,
     no_run_bound,
     untenable,

@@ -188,8 +188,10 @@ class Run:
         self.course = Course(len(self.models))
         #: Places in which the quantiles of a model crossed and were sorted.
         self.crossed = 0
-        #: The last rows answered.
-        self.recent: deque[Answered] = deque(maxlen=FAN if task.timing.issued is None else CHOICE)
+        #: Number of the last rows answered that are kept, and these rows in pieces, with their issue times.
+        self._most = FAN if task.timing.issued is None else CHOICE
+        self._last: deque[tuple[Answers, list[str]]] = deque()
+        self._held = 0
         self._kept: Kept | None = None
 
     @property
@@ -259,13 +261,30 @@ class Run:
         return answers
 
     def _remember(self, chunk: Chunk, answers: Answers) -> None:
-        """Keep the last answers."""
-        for t in range(max(0, len(answers) - (self.recent.maxlen or 0)), len(answers)):
-            row = int(answers.rows[t])
-            issued = chunk.issued[row - chunk.first] if len(chunk.issued) else ""
-            ends = None if answers.intervals is None else answers.intervals[t].copy()
-            time = answers.times[t] if answers.times else ""
-            self.recent.append(Answered(row, time, issued, np.array(answers.forecast[t]), ends))
+        """Keep the last answers; rows are copied, so that no chunk stays in memory."""
+        if not len(answers):
+            return
+        told = answers.last(self._most)
+        issued = [chunk.issued[row - chunk.first] for row in told.rows.tolist()] if len(chunk.issued) else []
+        self._last.append((told, issued))
+        self._held += len(told)
+        while self._held - len(self._last[0][0]) >= self._most:
+            self._held -= len(self._last.popleft()[0])
+
+    def recent(self) -> list[Answered]:
+        """Return the last rows answered."""
+        rows = [
+            Answered(
+                row,
+                told.times[k] if told.times else "",
+                issued[k] if issued else "",
+                told.forecast[k],
+                None if told.intervals is None else told.intervals[k],
+            )
+            for told, issued in self._last
+            for k, row in enumerate(told.rows.tolist())
+        ]
+        return rows[-self._most :]
 
     def close(self) -> None:
         """End the table: settle the rows whose targets are due after the last row, and end the curves."""
@@ -291,7 +310,7 @@ class Run:
         quantiles = self._quantiles(answers, table, targets)
         covered = None if self.certified is None else self.certified.report()
         told = summarize(self.combiner, self.pending, self.course, found, quantiles, self.task.left_out)
-        rows, levels = list(self.recent), () if self.task.coverage is None else self.task.coverage.levels
+        rows, levels = self.recent(), () if self.task.coverage is None else self.task.coverage.levels
         calibration = None if quantiles is None else quantiles.calibration
         recent = Recent.of(rows, np.array([targets[one.row - 1] for one in rows]), calibration, levels)
         ends = {one.row: one.intervals for one in rows}

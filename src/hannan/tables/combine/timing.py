@@ -86,6 +86,18 @@ class Answers:
     def __len__(self) -> int:
         return len(self.forecast)
 
+    def last(self, most: int) -> Answers:
+        """Return a copy of the last rows."""
+        part = slice(max(0, len(self) - most), None)
+        return Answers(
+            self.rows[part].copy(),
+            list(self.times[part]),
+            self.forecast[part].copy(),
+            None if self.played is None else self.played[part].copy(),
+            self.weights[part].copy(),
+            None if self.intervals is None else self.intervals[part].copy(),
+        )
+
     @classmethod
     def joined(cls, parts: Sequence[Answers]) -> Answers:
         """Return consecutive answers as one."""
