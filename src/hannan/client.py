@@ -270,6 +270,24 @@ class Client:
         shard = shard_of(name, key, len(self._places))
         return dict(self._ask("GET", f"/v1/learners/{quote(name, safe='')}/arms{query}", None, shard))
 
+    def evidence(self, name: str, alpha: float = 0.05) -> dict[str, Any]:
+        """Return anytime-valid statements about the arms of a learner.
+
+        Parameters
+        ----------
+        name : str
+            Name of the learner. With several shards, the panel covers the shard of the learner without a key.
+        alpha : float
+            Probability that any statement is ever wrong.
+
+        Returns
+        -------
+        dict
+            Arms with intervals, differences (leads), the best arm, and a bound on the realized regret.
+        """
+        shard = shard_of(name, None, len(self._places))
+        return dict(self._ask("GET", f"/v1/learners/{quote(name, safe='')}/evidence?alpha={alpha!r}", None, shard))
+
     def close(self) -> None:
         """Close the connections of the calling thread."""
         for connection in self._connections().values():

@@ -17,6 +17,7 @@ from hannan.serving.decisions import recovered
 from hannan.serving.service import Request, add, add_arm, history, learners, metrics, retire_arm
 from hannan.serving.sqlite import SQLiteBackend
 from hannan.serving.store import Store
+from hannan.serving.stored_learner import FREE_PLACE, NEW_STAGE, UNAVAILABLE
 
 TWO, THREE = (hn.Bandit(names, gains=True) for names in (["red", "blue"], ["red", "blue", "green"]))
 
@@ -330,3 +331,34 @@ def test_stages_whose_times_depend_on_moves_and_losses_begin_fresh(path: Path) -
                 assert store.certificate("a").own_loss == 0.0
         assert len(store.queue.contents.find("a").stages) == changes + 1
         assert len(store.log("a")) == 400
+
+
+@pytest.mark.parametrize(
+    ("learner", "arms", "on_add", "on_retire"),
+    [
+        (hn.Bandit(["red", "blue"]), None, NEW_STAGE, NEW_STAGE),
+        (hn.Bandit(["red", "blue"], hn.Tsallis(0.5)), None, NEW_STAGE, UNAVAILABLE),
+        (hn.Bandit(3, hn.Tsallis(0.5)), ["red", "blue"], FREE_PLACE, UNAVAILABLE),
+        (hn.Bandit(2, hn.Tsallis(0.5)), ["red", "blue"], None, UNAVAILABLE),
+        (hn.Bandit(["red"]), None, NEW_STAGE, None),
+        (hn.Bandit(2), None, None, None),
+    ],
+)  # fmt: skip
+def test_effects_of_changes_are_those_stated(
+    tmp_path: Path, learner: Any, arms: Any, on_add: str | None, on_retire: str | None
+) -> None:
+    for word, stated in (("add", on_add), ("retire", on_retire)):
+        with Store(tmp_path / f"{word}.db") as store:
+            store.add("a", learner, arms=arms)
+            contents = store.queue.contents
+            found = contents.find("a").arms
+            assert stated == (found.on_add if word == "add" else found.on_retire)
+            call = (lambda: store.add_arm("a", "green")) if word == "add" else (lambda: store.retire_arm("a", "red"))
+            table = contents.find("a").evidence
+            if stated is None:
+                with pytest.raises(ValueError):
+                    call()
+                continue
+            call()
+            assert contents.find("a").stage.ordinal == (2 if stated == NEW_STAGE else 1)
+            assert (contents.find("a").evidence is table) is (stated == UNAVAILABLE)

@@ -15,7 +15,7 @@ EPILOG = """\b
 Examples:
   hannan serve decisions.db
   hannan serve decisions.db --add banner=red,blue --add price=9.90,10.90
-  hannan serve decisions.db --add banner=red,blue --wait 1h --default 0
+  hannan serve decisions.db --add banner=red,blue --wait 1h --default 0 --floor 0.05
   hannan serve decisions.db --host 0.0.0.0 --port 80 --keys keys.txt
   hannan serve postgresql://db.example/decisions --shard 0/2
 
@@ -75,6 +75,12 @@ OPTIONS = {
     "--default.",
 )
 @click.option("--default", type=float, metavar="REWARD", help="Reward of a decision without feedback after --wait.")
+@click.option(
+    "--floor",
+    metavar="SHARE",
+    help="Exploration floor of the --add learners: a share of the decisions in which arms are drawn with equal "
+    "probabilities, such as 0.05, or fourth-root (default: none).",
+)
 @click.option(
     "--ofrep-bulk",
     metavar="NAME,NAME,...",
@@ -139,9 +145,9 @@ OPTIONS = {
 @click.option("--json", "as_json", is_flag=True, help="Log JSON lines on a terminal too.")
 def command(
     store: str, host: str, port: int, keys: Path | None, host_names: tuple[str, ...], added: tuple[str, ...],
-    wait: str | None, default: float | None, ofrep_bulk: str | None, max_body: int, max_batch: int, max_queue: int,
-    max_keys: int, head_timeout: float, body_timeout: float, keep: float | None, remember: float, shard: str,
-    standby: bool, as_json: bool,
+    wait: str | None, default: float | None, floor: str | None, ofrep_bulk: str | None, max_body: int, max_batch: int,
+    max_queue: int, max_keys: int, head_timeout: float, body_timeout: float, keep: float | None, remember: float,
+    shard: str, standby: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Serve bandit decisions over HTTP from STORE, a file (created if missing) or a postgresql:// URL.
 
@@ -175,7 +181,8 @@ def command(
     run(
         Settings(
             store, host, port, access, limits, learners, as_json=as_json, shard=place, shards=of, patience=patience,
-            keep=kept, max_keys=max_keys, wait=expiry, default=default, remember=remember * 86400.0, ofrep_bulk=bulk,
+            keep=kept, max_keys=max_keys, wait=expiry, default=default, floor=_floor(floor),
+            remember=remember * 86400.0, ofrep_bulk=bulk,
         )
     )  # fmt: skip
 
@@ -194,6 +201,18 @@ def _seconds(text: str) -> float:
     if match is None or not float(match[1]):
         raise ValueError(f"--wait must be a positive time such as 45s, 30m, 1h or 7d; got {text!r}")
     return float(match[1]) * UNITS[match[2]]
+
+
+def _floor(text: str | None) -> float | str:
+    """Return a floor as a number, or as a word that the learner checks.
+
+    >>> _floor(None), _floor("0.05"), _floor("fourth-root")
+    (0.0, 0.05, 'fourth-root')
+    """
+    try:
+        return 0.0 if text is None else float(text)
+    except ValueError:
+        return str(text)
 
 
 def _shard(text: str) -> tuple[int, int]:

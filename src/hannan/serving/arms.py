@@ -146,5 +146,7 @@ def _listed(
         stage=stored.stage.ordinal,
         since=since,
         arms=arms,
+        on_add=stored.arms.on_add,
+        on_retire=stored.arms.on_retire,
         warnings=[warning] if warning else [],
     )

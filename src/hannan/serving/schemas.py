@@ -90,7 +90,7 @@ class CountedMany(Struct):
 
 
 class About(Struct):
-    """Learner with its weights and certificate."""
+    """Learner with its weights and certificate; `weights` is empty if only keys were played."""
 
     name: str
     learner: str
@@ -144,7 +144,8 @@ class ArmAbout(Struct):
 class ArmList(Struct):
     """Arms of the current stage of a learner, or of one key.
 
-    Decisions are counted since `since`, in seconds since 1970; null: since the first one.
+    Decisions are counted since `since`, in seconds since 1970; null: since the first one. `on_add` and `on_retire` are
+    the effects of adding and of retiring an arm, in words; null if that is not possible.
     """
 
     name: str
@@ -160,6 +161,8 @@ class ArmList(Struct):
     stage: int
     since: float | None
     arms: list[ArmAbout]
+    on_add: str | None
+    on_retire: str | None
     warnings: list[str]
 
 
@@ -310,88 +313,3 @@ decode_feedback = Decoder(Feedback | list[Feedback]).decode
 decode_learner = Decoder(LearnerBody).decode
 decode_arm = Decoder(ArmBody).decode
 decode_name = Decoder(NameBody).decode
-
-
-PAGE = b"""<!doctype html>
-<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>hannan: decisions</title>
-<style>
-:root{color-scheme:light dark}
-body{font:15px/1.5 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem}
-h1{font-size:1.3rem}h2{font-size:1.05rem;margin:2rem 0 .3rem}
-table{border-collapse:collapse}
-th{text-align:left;font-weight:500;padding:.1rem 1rem .1rem 0;vertical-align:top;white-space:pre}
-td{padding:.1rem 0}svg{display:block;width:100%;height:12rem;border-bottom:1px solid #8886;border-left:1px solid #8886}
-figure{display:grid;grid-template-columns:auto 1fr;gap:0 .5rem;margin:.5rem 0;font-size:.85rem}
-figcaption{grid-column:1/3;margin-bottom:.4rem}
-.up,.along{display:flex;justify-content:space-between;opacity:.75}.up{flex-direction:column;text-align:right}
-.along{grid-column:2}.up span{line-height:1}
-.key{display:inline-block;margin-right:1rem}.key i{display:inline-block;width:.8em;height:.8em;margin-right:.3em}
-#message{color:#b00020}input{font:inherit}
-</style>
-<h1>Decisions</h1><p id="message" role="alert"></p>
-<form id="login" hidden><label>Access token <input id="key" type="password" autocomplete="off"></label>
-<button>Open</button></form>
-<main id="learners"></main>
-<script>
-"use strict";
-const colours=["#2a6fdb","#d9822b","#2e9e6b","#b0388f","#7a6ff0","#8a6d3b","#00838f","#c0392b"];
-const at=location.pathname.replace(/\\/$/,"");
-const el=(name,text,attributes={})=>{const e=document.createElement(name);if(text!==undefined)e.textContent=text;
-  for(const k in attributes)e.setAttribute(k,attributes[k]);return e;};
-const svg=(name,attributes)=>{const e=document.createElementNS("http://www.w3.org/2000/svg",name);
-  for(const k in attributes)e.setAttribute(k,attributes[k]);return e;};
-let key=sessionStorage.getItem("hannan-key")||"";
-async function ask(path){
-  const answer=await fetch(at+path,{headers:key?{authorization:"Bearer "+key}:{}});
-  if(answer.status===401){document.getElementById("login").hidden=false;
-    throw new Error("This service requires an access token.");}
-  const told=await answer.json();if(!answer.ok)throw new Error(told.error);return told;
-}
-function chart(history){
-  const picture=svg("svg",{viewBox:"0 0 1000 200",preserveAspectRatio:"none",role:"img"});
-  picture.append(svg("title",{}));picture.firstChild.textContent="weights over time, 0 to 1";
-  const t0=history.time[0],t1=Math.max(history.time.at(-1),t0+1);
-  history.arms.slice(0,8).forEach((arm,i)=>{
-    const points=history.time.map((t,k)=>(1000*(t-t0)/(t1-t0)).toFixed(1)+","
-      +(200-200*history.weights[k][i]).toFixed(1));
-    picture.append(svg("polyline",{points:points.join(" "),fill:"none",stroke:colours[i],"stroke-width":2,
-      "vector-effect":"non-scaling-stroke"}));
-  });
-  const keys=el("p");
-  history.arms.slice(0,8).forEach((arm,i)=>{const one=el("span",undefined,{class:"key"});
-    one.append(el("i",undefined,{style:"background:"+colours[i]}),arm+" "+history.weights.at(-1)[i].toFixed(3));
-    keys.append(one);});
-  if(history.arms.length>8)keys.append("and "+(history.arms.length-8)+" more");
-  const when=t=>new Date(1000*t).toLocaleString(),clock=t=>new Date(1000*t).toLocaleTimeString();
-  const span=" from "+when(t0)+" to "+when(history.time.at(-1));
-  const axis=(name,labels)=>{const one=el("div",undefined,{class:name});
-    one.append(...labels.map(label=>el("span",label)));return one;};
-  const figure=el("figure");
-  figure.append(el("figcaption","Probability of each arm, 0 to 1,"+span),axis("up",["1","0.5","0"]),picture,
-    axis("along",[clock(t0),"time of day, in round "+history.round.at(-1)+" now",clock(t1)]));
-  return [figure,keys];
-}
-async function shown(name){
-  const path="/v1/learners/"+encodeURIComponent(name);
-  const [about,history]=await Promise.all([ask(path),ask(path+"/weights")]);
-  const part=el("section");part.append(el("h2",about.name),el("p",about.learner),...chart(history));
-  const table=el("table");
-  for(const [name,value] of about.certificate){
-    const row=el("tr");row.append(el("th",name),el("td",value));table.append(row);}
-  part.append(table);return part;
-}
-async function look(){
-  try{
-    const {learners}=await ask("/v1/learners");
-    const parts=await Promise.all(learners.map(shown));
-    if(!parts.length)parts.push(el("p","No learners yet. Add one with POST /v1/learners."));
-    document.getElementById("learners").replaceChildren(...parts);document.getElementById("message").textContent="";
-  }catch(error){document.getElementById("message").textContent=error.message;}
-}
-document.getElementById("login").addEventListener("submit",event=>{event.preventDefault();
-  key=document.getElementById("key").value;sessionStorage.setItem("hannan-key",key);event.target.hidden=true;look();});
-look();setInterval(()=>{if(!document.hidden)look();},5000);
-</script>
-</html>
-"""

@@ -56,6 +56,8 @@ class Settings(NamedTuple):
     #: Expiry of the learners that the command adds.
     wait: float | None = None
     default: float | None = None
+    #: Exploration floor of these learners.
+    floor: Any = 0.0
     #: Seconds for which ids are remembered.
     remember: float = 7 * 86400.0
     #: Learners that bulk evaluations of flags draw.
@@ -145,20 +147,25 @@ def _check(settings: Settings) -> None:
     """Validate the learners before a store is opened or created."""
     told: dict[str, list[str]] = {}
     for name, arms in settings.learners:
-        StoredLearner(0, name, Bandit(arms, gains=True), None, settings.wait, settings.default)
+        StoredLearner(0, name, Bandit(arms, gains=True, floor=settings.floor), None, settings.wait, settings.default)
         if told.setdefault(name, arms) != arms:
             raise ValueError(f"--add {name} has two different lists of arms; got {told[name]} and {arms}")
+    if settings.floor and not settings.learners:
+        raise ValueError("--floor is that of learners to add; got no --add")
     if settings.wait is not None and not settings.learners:
         raise ValueError("--wait and --default apply to learners that --add creates; got no --add")
 
 
 def _add(store: Store, name: str, arms: list[str], settings: Settings) -> None:
-    """Add a bandit for rewards. Other arms begin a new stage; without --wait an existing wait and default stay."""
+    """Add a bandit for rewards. Other arms begin a new stage. Without --wait and --floor the existing ones stay."""
     there = store.queue.contents.by_name.get(name)
     expiry = {"wait": settings.wait, "default": settings.default}
     if there is not None and settings.wait is None:
         expiry = {part: there.declared[part] for part in expiry}
-    store.add(name, Bandit(arms, gains=True), **expiry)
+    floor: Any = settings.floor
+    if there is not None and not floor:
+        floor = getattr(there.learner, "floor", 0.0)
+    store.add(name, Bandit(arms, gains=True, floor=floor), **expiry)
 
 
 def _check_flags(store: Store, names: tuple[str, ...]) -> None:

@@ -20,7 +20,7 @@ from hannan.serving import BODY, BUSY, CODES, UNKNOWN, Ended, Refused, schemas
 from hannan.serving.arms import of_key, of_learner
 from hannan.serving.decisions import as_json
 from hannan.serving.metrics import Histories, Metrics, Shares
-from hannan.serving.schemas import PAGE
+from hannan.serving.page import PAGE
 from hannan.serving.store import Store
 from hannan.serving.tickets import checked_key
 
@@ -204,7 +204,9 @@ def about(service: Service, request: Request) -> Answer:
     key = checked_key(_key(query))
     with service.queue.lock:
         stored, sequence = service.queue.look(request.name)
-        certificate, weights = stored.certificate(key, delta), stored.weights(key)
+        certificate = stored.certificate(key, delta)
+        only_keys = key is None and stored.keys > 0 and not stored.drawn
+        weights = [] if only_keys else stored.weights(key)
     bound = None if certificate.bound is None else certificate.bound.value
     about = schemas.About(
         name=stored.name,
@@ -354,5 +356,5 @@ def metrics(service: Service, request: Request) -> Answer:
 
 
 def page(service: Service, request: Request) -> Answer:
-    """Return a page with the learners, their weights and certificates."""
+    """Return a page that compares the arms of the learners, with their weights over time and certificates."""
     return Answer(200, PAGE, HTML)

@@ -26,6 +26,11 @@ from hannan.serving.expiry import checked as checked_expiry
 from hannan.serving.journal import ACT, BORN, EXPIRE
 from hannan.serving.tickets import Key, Stage
 
+#: Effects of added and retired arms.
+NEW_STAGE = "A new stage begins: the learner and its evidence begin again, with equal probabilities"
+FREE_PLACE = "The arm takes a free place: what was learned is kept, and the evidence begins again"
+UNAVAILABLE = "The arm is never drawn again: what was learned is kept, and so is the evidence"
+
 
 class Renaming(NamedTuple):
     """Sequence and time (seconds since 1970) at which an arm lost the name `old`."""
@@ -128,6 +133,22 @@ class Arms:
     def available_names(self) -> list[str]:
         """Names of the arms that can be drawn."""
         return [str(self.label(i)) for i in self.available]
+
+    @property
+    def on_add(self) -> str | None:
+        """Effect of another arm, in words; None if it would be rejected."""
+        if self.names is not None and None in self.names:
+            return FREE_PLACE
+        return NEW_STAGE if self._named else None
+
+    @property
+    def on_retire(self) -> str | None:
+        """Effect of the retirement of an arm, in words; None if it would be rejected."""
+        if len(self.available) == 1:
+            return None
+        if self.allows_unavailable:
+            return UNAVAILABLE
+        return None if self.names is None else NEW_STAGE
 
     def free(self, arm: Any) -> int | None:
         """Return the first free place, or None if the arm requires a new stage of the learner."""
@@ -507,10 +528,11 @@ class StoredLearner:
     def stating(self, alpha: float, means: Means, assumed: Iterable[tuple[str, str]]) -> Callable[[], Evidence]:
         """Copy the evidence; return the function that computes the panel when the copy is on the disk."""
         table = self.evidence
-        if table is None:
+        if table is None or len(table.arms) < 2:
             raise Refused(
                 CONFLICT,
-                f"evidence is counted for learners with at most {evidence.MAX_ARMS} arms; {self.name!r} has {self.n}",
+                f"evidence compares 2 to {evidence.MAX_ARMS} arms; {self.name!r} has {len(self.arms.compared)}",
+                "no_evidence",
             )
         copied, names = table.copy(), [str(self.arms.label(arm)) for arm in table.arms]
         units = Units.of(self.learner.loss_range, self.learner.gains)
