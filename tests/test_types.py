@@ -32,7 +32,7 @@ fleet = hn.Fleet(learner)
 table = {"a": losses[:, 0], "y": losses[:, 1]}
 """
 #: Bandits that need only their arms, which may have names.
-NAMED = ("UCB1", "KLUCB", "EpsilonGreedy", "Thompson", "LBInf", "TsallisShannon")
+NAMED = ("UCB1", "KLUCB", "EpsilonGreedy", "Thompson", "LBInf", "Exp3Light", "TsallisShannon")
 #: Expressions of users with their types.
 SEEN = {
     "hn.Bandit(10)": "Bandit",

@@ -12,6 +12,7 @@ from hannan.learners.delayed import TsallisShannon
 from hannan.learners.estimators import ConditionalResampling, GeometricResampling, ReducedVariance
 from hannan.learners.expert_bandits import ExpertBandit
 from hannan.learners.experts import Experts
+from hannan.learners.first_order import Exp3Light, Green
 from hannan.learners.fpl import FPL, Decisions, FPLTrix
 from hannan.learners.lb_inf import LBInf
 from hannan.learners.myga import MYGA
@@ -72,6 +73,8 @@ _BANDITS = (
     ("Log-barrier", lambda n, t: Bandit(n, LogBarrier(), SelfConfident(t)), "2A + 2 sqrt(A^2 + A(L*+1)), first order"),
     ("LB-INF", lambda n, t: LBInf(n, t), "O(sqrt(n T ln T)); O(sqrt(n log T min(L*, Q, V)) + n log T)"),
     ("LB-INF, no rounds", lambda n, t: LBInf(n), "O(sqrt(n T ln T)); n (ln T)^2/gap if stochastic"),
+    ("Green", lambda n, t: Green(n, rounds=t), "sqrt(2 n L* ln n) + (n-1) (ln(2T) + 2)/2 + ..., tuned for L* = T"),
+    ("Exp3Light", lambda n, t: Exp3Light(n), "sqrt(6 n L* ln n) + O(n ln L* ln T), no tuning"),
     ("Thompson", lambda n, t: Thompson(n), "O(sqrt(n T ln T)), i.i.d. losses only"),
     ("Thompson, Gaussian", lambda n, t: Thompson(n, "gaussian"), "O(sqrt(n T ln n)), i.i.d. losses only"),
     ("UCB1", lambda n, t: UCB1(n), "2 sqrt(8 n T ln T) + ..., i.i.d. losses only"),

@@ -100,6 +100,8 @@ void check_memory(const Setup& s, const Run& run) {
                      "must have sums of at most one per round in absolute value, because regrets are in [-1, 1]");
             return;
         case Memory::fixed_share: check_seen(s, run); return;
+        case Memory::green:
+        case Memory::exp3_light: return;  // functions of the losses
         case Memory::dropout:
             check_seen(s, run);
             for (const double sum : std::span(SeenAndSums(memory, n).sums, std::size_t(n)))

@@ -115,6 +115,7 @@ _HOME: dict[str, tuple[str, ...]] = {
         "Exp3S",
     ),
     "learners.lb_inf": ("LBInf",),
+    "learners.first_order": ("Green", "Exp3Light"),
     "learners.stochastic": ("UCB1", "MOSS", "KLUCB", "EpsilonGreedy", "ExploreThenCommit", "Thompson"),
     "learners.delayed": ("TsallisShannon",),
     "learners.slates": ("SlateBandit",),

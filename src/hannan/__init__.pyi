@@ -41,6 +41,8 @@ from hannan.learners.estimators import ImportanceWeighted as ImportanceWeighted
 from hannan.learners.estimators import ReducedVariance as ReducedVariance
 from hannan.learners.expert_bandits import ExpertBandit as ExpertBandit
 from hannan.learners.experts import Experts as Experts
+from hannan.learners.first_order import Exp3Light as Exp3Light
+from hannan.learners.first_order import Green as Green
 from hannan.learners.fixed_share import Exp3S as Exp3S
 from hannan.learners.fixed_share import FixedShare as FixedShare
 from hannan.learners.fpl import Assignments as Assignments
@@ -140,10 +142,11 @@ __all__ = [
     "PrivateBall", "OnlineGradientDescent", "ExponentiatedGradient", "Domain", "Ball", "Box", "Simplex",
     "Polytope", "Loss", "RankOne", "Linear", "Squared", "Logistic", "Huber", "SmoothedHinge", "Noise",
     "GammaNoise", "GaussianNoise", "Privacy", "PrivacyCurve", "Squint", "AdaNormalHedge", "MLPoly",
-    "FixedShare", "Exp3S", "LBInf", "UCB1", "MOSS", "KLUCB", "EpsilonGreedy", "ExploreThenCommit", "Thompson",
-    "TsallisShannon", "SlateBandit", "PrivateExperts", "LocallyPrivate", "Dropout", "RandomWalk", "MYGA",
-    "FPL", "FPLTrix", "MSets", "ShortestPaths", "Assignments", "hedge", "exp3", "exp4", "exp4_clipped",
-    "tsallis_inf", "frechet_ftpl", "exp3_ix", "fixed_share", "exp3_s", "gaussian_ftpl", "play", "Record",
-    "compare", "Comparison", "sweep", "combine", "Combined", "Combiner", "Conformal", "CoverageCertificate",
-    "replay", "Replay", "route", "Routes", "Store", "adversaries", "checks"
+    "FixedShare", "Exp3S", "LBInf", "Green", "Exp3Light", "UCB1", "MOSS", "KLUCB", "EpsilonGreedy",
+    "ExploreThenCommit", "Thompson", "TsallisShannon", "SlateBandit", "PrivateExperts", "LocallyPrivate",
+    "Dropout", "RandomWalk", "MYGA", "FPL", "FPLTrix", "MSets", "ShortestPaths", "Assignments", "hedge",
+    "exp3", "exp4", "exp4_clipped", "tsallis_inf", "frechet_ftpl", "exp3_ix", "fixed_share", "exp3_s",
+    "gaussian_ftpl", "play", "Record", "compare", "Comparison", "sweep", "combine", "Combined", "Combiner",
+    "Conformal", "CoverageCertificate", "replay", "Replay", "route", "Routes", "Store", "adversaries",
+    "checks"
 ]

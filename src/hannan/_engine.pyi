@@ -37,8 +37,8 @@ Smoothing = enum.Enum("Smoothing", {
     "frechet": 7, "gamma": 8, "gaussian": 9, "pareto": 10, "weibull": 11,
 })
 Memory = enum.Enum("Memory", {
-    "adahedge": 0, "tsallis_shannon": 1, "fixed_share": 2, "lb_inf": 3, "dropout": 4, "random_walk": 5,
-    "private_hedge": 6, "squint": 7, "ada_normal_hedge": 8, "ml_poly": 9,
+    "adahedge": 0, "tsallis_shannon": 1, "green": 2, "exp3_light": 3, "fixed_share": 4, "lb_inf": 5, "dropout": 6,
+    "random_walk": 7, "private_hedge": 8, "squint": 9, "ada_normal_hedge": 10, "ml_poly": 11,
 })
 Counter = enum.Enum("Counter", {
     "epsilon_greedy": 0, "explore_then_commit": 1, "ucb1": 2, "moss": 3, "kl_ucb": 4, "thompson_beta": 5,

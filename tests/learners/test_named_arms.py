@@ -44,6 +44,8 @@ def test_descriptions_keep_the_names():
         hn.UCB1(["red", "blue"]),
         hn.Thompson(["red", "blue"]),
         hn.LBInf(["red", "blue"]),
+        hn.Green(["red", "blue"], rounds=100),
+        hn.Exp3Light(["red", "blue"]),
         hn.TsallisShannon(["red", "blue"]),
         hn.Exp3S(["red", "blue"], 9.0, 0.1),
         hn.exp3_s(["red", "blue"], 100),

@@ -135,6 +135,8 @@ def tables() -> dict[str, tuple[Any, dict[str, Any]]]:
     made["fixed_share"] = hn.FixedShare(10, 5.0, 0.01), {"losses": losses(10)}
     made["exp3_s"] = hn.Exp3S(10, 60.0, 0.01), {"losses": losses(10)}
     made["lb_inf"] = hn.LBInf(10, ROUNDS), {"losses": losses(10)}
+    made["green"] = hn.Green(10, 12.0, 0.01), {"losses": losses(10)}
+    made["exp3_light"] = hn.Exp3Light(10), {"losses": losses(10)}
     made["myga"] = hn.MYGA(3, 8, 200, 60.0), {"losses": losses(3)[:200], "advice": advice(8, 3, True)[:200]}
     made["adahedge"] = hn.AdaHedge(10), {"losses": 3.0 * losses(10) - 1.0}
     made["adahedge, 17"] = hn.AdaHedge(17), {"losses": losses(17)}

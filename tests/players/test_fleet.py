@@ -31,6 +31,8 @@ LEARNERS = {
     "conditional": hn.Bandit(5, hn.Exponential(), hn.Horizon(1000), hn.ConditionalResampling(50)),
     "exp3-ix": hn.exp3_ix(5, 1000),
     "lb-inf": hn.LBInf(4, 1000),
+    "green": hn.Green(4, 4.0, 0.05),
+    "exp3-light": hn.Exp3Light(4),
     "delayed": hn.TsallisShannon(4),
     "exp3.s": hn.exp3_s(4, 1000, 3),
 }

@@ -12,6 +12,7 @@ import hannan as hn
 
 LEARNERS = [
     hn.Experts(4), hn.AdaHedge(4), hn.Squint(4), hn.Bandit(4), hn.Bandit(["red", "blue", "green"]), hn.LBInf(4, 400),
+    hn.Green(4, rounds=400), hn.Exp3Light(4),
     hn.ExpertBandit(3, 5), hn.MYGA(3, 5, 50), hn.FPL(hn.MSets(6, 2), 2.0), hn.FPL(hn.MSets(6, 2), 9.0, "exponential"),
     hn.FPLTrix(hn.MSets(6, 2)), hn.Convex(hn.Ball(2), 1.0, loss_bound=2.0), hn.OnlineGradientDescent(hn.Ball(2), 1.0),
     hn.ExponentiatedGradient(hn.Simplex(3), 1.0),

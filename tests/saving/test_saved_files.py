@@ -38,6 +38,7 @@ LEARNERS = [
     hn.Bandit(4, hn.LogBarrier(), hn.Horizon(400)), hn.LBInf(4, 400), hn.TsallisShannon(4),
     hn.UCB1(4), hn.MOSS(4, 400), hn.KLUCB(4), hn.EpsilonGreedy(4), hn.ExploreThenCommit(4, 400, 5),
     hn.Thompson(4), hn.Thompson(4, "gaussian"), hn.LBInf(4),
+    hn.Green(4, 3.0, 0.01), hn.Exp3Light(4),
     hn.ExpertBandit(7, 5, hn.Entropy()), hn.ExpertBandit(3, 5, clip="tuned"), hn.MYGA(3, 5, 50),
     hn.FPL(MSets(6, 2), 2.0), hn.FPLTrix(MSets(6, 2)), hn.Convex(hn.Ball(2), 1.0, loss_bound=2.0),
     hn.AdaNormalHedge(4), hn.MLPoly(4), hn.Exp3S(4, 20.0, 0.01),

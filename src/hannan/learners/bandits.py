@@ -135,6 +135,7 @@ _LEAST_BOUND = (Tsallis(0.5), Anytime(), ImportanceWeighted())
 #: Exploration floor that decreases with the rounds, and its value in the engine.
 FOURTH_ROOT: Literal["fourth-root"] = "fourth-root"
 _FOURTH_ROOT = -1.0
+_FIRST_ORDER = "Exp3 in the loss of the best arm, proved in docs/proofs/bandits.md, section 8"
 _CONSTANT = "Tsallis(1/2) with reduced variance at a constant scale, proved in docs/proofs/bandits.md, section 5"
 
 
@@ -306,6 +307,11 @@ class Bandit(Learner):
         return self.n == 1
 
     @property
+    def _first_order_exp3(self) -> bool:
+        """True for exponential weights of exact estimates, whose bound follows the loss of the best arm."""
+        return self.smoothing.hedge and self.estimator == ImportanceWeighted()
+
+    @property
     def _resamples(self) -> bool:
         return self.estimator.weights == "resampled"
 
@@ -339,11 +345,14 @@ class Bandit(Learner):
             scale = bounds.resampled_barrier_scale if self._resamples else bounds.barrier_scale
             horizon = needed(tuning.told_rounds, "the range of the log-barrier depends on the number of rounds")
             return Schedule.constant(scale(k.range, self.tuned_best(), self._barrier_bias(k, horizon)))
+        if self._first_order_exp3 and tuning.by_best_loss:
+            return Schedule.constant(bounds.exp3_first_order_scale(self.n, self.tuned_best()))
         if barrier and tuning.order == "first":
             k = self._tuned_constants(self.n, tuning.told_rounds)
             return Schedule(1.0 / math.sqrt(k.range) if k.range > 0.0 else 1.0, a=1.0, d=1.0)
         first_order = "Fixed, Horizon(rounds), BestLoss(bound, rounds) or SelfConfident(rounds)"
-        raise self._refuse_tuning(first_order if barrier else "Fixed, Horizon or Anytime")
+        hedge = "Fixed, Horizon, Anytime or BestLoss(bound, rounds)" if self._first_order_exp3 else ""
+        raise self._refuse_tuning(first_order if barrier else hedge or "Fixed, Horizon or Anytime")
 
     def bound(
         self, rounds: int | None = None, best_loss: float | None = None, *,
@@ -398,6 +407,10 @@ class Bandit(Learner):
         if self.floor:
             return [self._floored(played)]
         proofs = bandit(self, played)
+        if self._first_order_exp3 and self.schedule().is_constant:
+            least = float(played) if best is None else best
+            terms = bounds.exp3_first_order(self.n, self.schedule().scale(1, 0.0), played, least)
+            proofs.append(Proof(terms, _FIRST_ORDER, covers=(), supposes=least))
         try:
             proofs.append(self._derived(rounds, best))
         except Withheld:

@@ -45,6 +45,8 @@ _OWN: dict[str, tuple[str, str, str]] = {
     "explore-then-commit": ("stochastic", "ExploreThenCommit", "rounds"),
     "thompson": ("stochastic", "Thompson", "belief"),
     "lb-inf": ("lb_inf", "LBInf", "rounds?"),
+    "green": ("first_order", "Green", "rounds"),
+    "exp3-light": ("first_order", "Exp3Light", ""),
 }
 OWN = tuple(_OWN)
 KINDS = ("experts", "bandit", "expert-bandit", *OWN)

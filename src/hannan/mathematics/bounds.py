@@ -615,6 +615,28 @@ def reduced_variance_scale(n: int, rounds: float) -> float:
     return high
 
 
+def exp3_first_order_scale(n: int, best: float) -> float:
+    """Return the scale at which `exp3_first_order` is smallest, sqrt(n L*/(2 ln n)).
+
+    >>> round(exp3_first_order_scale(8, 100.0), 2)
+    13.87
+    """
+    return math.sqrt(n * best / (2.0 * math.log(n)))
+
+
+def exp3_first_order(n: int, scale: float, rounds: float, best: float) -> Terms:
+    """Return the bound of Exp3 in the loss of the best arm: docs/proofs/bandits.md, section 8.
+
+    >>> round(sum(exp3_first_order(8, exp3_first_order_scale(8, 100.0), 10_000, 100.0).values()), 1)
+    102.8
+    """
+    return {
+        "range": scale * math.log(n),
+        "n L*/(2 scale)": 0.5 * n * best / scale,
+        "(n-1) (ln(2T) + 3)/2": 0.5 * (n - 1) * (math.log(2.0 * rounds) + 3.0),
+    }
+
+
 def resampling_bias(harmonic_or_arms: float, cap: int, rounds: float) -> Terms:
     """Return the bias N T/(e M) of a cap M; for conditional resampling H_N replaces N (sum_i 1/sigma_i <= H_N)."""
     return {"resampling bias": harmonic_or_arms * rounds / (math.e * cap)}

@@ -152,7 +152,7 @@ class SleepingArmsPlayer(Sleepers, BanditPlayer):
         bound, withheld = super()._bound(best)
         if not self._slept or bound is None:
             return bound, withheld
-        if bound.proof != "whole":
+        if bound.proof != "whole" or bound.at_most is not None:
             return None, f"arms were unavailable {self._slept_where}, which {bound.source} does not cover"
         return dataclasses.replace(bound, sense=restricted(bound.sense)), withheld
 

@@ -120,7 +120,8 @@ class Move(Written, Ticket):
         return self.arms[self.action] if self.arms else self.action
 
     def __repr__(self) -> str:
-        arm = f"arm={self.arm!r}, " if self.arms else ""
+        # An invented move has any action, and errors print it.
+        arm = f"arm={self.arm!r}, " if self.action in range(len(self.arms)) else ""
         return f"Move(player={self[0]!r}, round={self[1]!r}, action={self[2]!r}, {arm}probability={self[3]!r})"
 
     def to_json(self) -> str:
