@@ -95,6 +95,7 @@ games = {{
     "fpl": (hn.FPL(hn.MSets(3, 1), 5.0), {{"losses": z}}),
     "fpl-trix": (hn.FPLTrix(hn.MSets(3, 1)), {{"losses": z}}),
     "slates": (hn.SlateBandit(3, 2), {{"losses": z}}),
+    "slates, all losses": (hn.SlateExperts(3, 2), {{"losses": z}}),
     "private": (hn.PrivateExperts(3, 1.0), {{"losses": z}}),
     "private ball": (hn.PrivateBall(hn.Ball(3), 1.0, 1.0), {{"losses": hn.Linear(z)}}),
     "local": (hn.LocallyPrivate(hn.Bandit(3), 1.0), {{"losses": z}}),

@@ -102,6 +102,24 @@ NEEDS = (
         "m of n items per round, such as a page of products", "hn.SlateBandit(n, m)", lambda: hn.SlateBandit(N, 2), {}
     ),
     Need(
+        "m of n items per round; losses may depend on past moves",
+        "hn.SlateBandit.robust(n, m, rounds)",
+        lambda: hn.SlateBandit.robust(N, 2, ROUNDS),
+        {"against": "any"},
+    ),
+    Need(
+        "m of n items per round; the losses of all items are observed",
+        "hn.SlateExperts(n, m)",
+        lambda: hn.SlateExperts(N, 2),
+        {},
+    ),
+    Need(
+        "m of n items in an order; the loss of an item counts with the weight of its position",
+        "hn.SlateBandit(n, m, smoothing=hn.Exponential(), positions=[1, 0.5])",
+        lambda: hn.SlateBandit(N, 2, smoothing=hn.Exponential(), positions=[1.0, 0.5]),
+        {},
+    ),
+    Need(
         "one (epsilon, delta) for all moves in a ball; linear losses",
         "hn.PrivateBall(hn.Ball(3), lipschitz, epsilon=1.0, rounds=rounds)",
         lambda: hn.PrivateBall(hn.Ball(3), 1.0, 1.0, rounds=ROUNDS),

@@ -18,7 +18,7 @@ class Slates {
     std::vector<i32> order_, shuffled_, free_;
     i64 drawn_ = 0;
     double mean_ = 0.0;  // loss of the mean play, if all losses are observed
-    bool all_ = false;
+    bool all_ = false, ordered_ = false;
 
     bool has_baselines() const { return setup_.estimator == SlateEstimator::reduced_variance; }
     bool is_fitted() const { return setup_.draw == SlateDraw::conditional && setup_.play != SlatePlay::hedge; }
@@ -52,7 +52,7 @@ class Slates {
 
 public:
     Slates(i64 n, i64 m, double c, double a, double b, int estimator, double gamma, In<u64> words, double d, int play,
-           int draw, bool all) {
+           int draw, bool all, bool ordered) {
         require(n >= 1 && n < (i64(1) << 31) && m >= 1 && m <= n, "a slate must have 1 to n items");
         require(estimator >= 0 && estimator <= 2 && gamma >= 0.0, "the estimator must be known, and gamma >= 0");
         require(words.size() == 4, "a stream has four words");
@@ -61,8 +61,10 @@ public:
                     (play != int(SlatePlay::hedge) || draw == int(SlateDraw::conditional)),
                 "the draw must fit the play");
         require(!all || estimator == 0, "estimates are for losses of shown items only");
+        require(!ordered || (play == int(SlatePlay::leaders) && m < 128), "only up to 127 leaders are ordered");
         setup_ = {n, m, Schedule{c, a, b, d}, SlateEstimator(estimator), gamma, SlatePlay(play), SlateDraw(draw)};
         all_ = all;
+        ordered_ = ordered;
         if (draw != 0) {
             ratio_.assign(std::size_t(n), 1.0);
             p_.assign(std::size_t(n), 0.0);
@@ -177,7 +179,7 @@ public:
         double chance = draw(count, items.data());
         if (setup_.draw == SlateDraw::leaders) {
             chance = slates().chance_of_leaders(setup_, run_, items.data());
-            slates().shuffle(run_, count, items.data());
+            if (!ordered_) slates().shuffle(run_, count, items.data());
         }
         if (chance >= 0.0) whole = nb::float_(chance);
         nb::list chosen, chances;
@@ -237,7 +239,7 @@ public:
         }
         slates().settle(setup_, run_, i64(count), items.data(), probabilities.data(), losses.data(), baselines);
     }
-    /// Whole rounds with prompt feedback: one row of 0s and 1s per round.
+    /// Whole rounds with prompt feedback: one row of 0s and 1s per round; of positions from 1 if slates are ordered.
     nb::object play(Table2<double> losses) {
         const std::size_t n = L_.size(), rounds = losses.shape(0);
         require(losses.shape(1) == n, "losses must have one column per item");
@@ -253,7 +255,10 @@ public:
                 weigh(drawn_);
             if (is_fitted()) slates().condition(setup_, run_, setup_.m, true);
             draw(setup_.m, items.data());
-            if (setup_.draw == SlateDraw::leaders) slates().shuffle(run_, setup_.m, items.data());
+            if (setup_.draw == SlateDraw::leaders && !ordered_) slates().shuffle(run_, setup_.m, items.data());
+            signed char* const row_chosen = chosen.data + t * n;
+            for (std::size_t k = 0; k < items.size(); ++k)
+                row_chosen[std::size_t(items[k])] = static_cast<signed char>(ordered_ ? k + 1 : 1);
             if (all_) {
                 const double* row = losses.data() + t * n;
                 double mean = 0.0;
@@ -262,14 +267,12 @@ public:
                     L_[i] += row[i];
                 }
                 mean_ += mean;
-                for (const i64 item : items) chosen.data[t * n + std::size_t(item)] = 1;
                 continue;
             }
             if (has_baselines()) slates().baselines(setup_, run_, baselines_.data());
             for (std::size_t k = 0; k < items.size(); ++k) {
                 chances[k] = x_[std::size_t(items[k])];
                 paid[k] = losses.data()[t * n + std::size_t(items[k])];
-                chosen.data[t * n + std::size_t(items[k])] = 1;
             }
             slates().settle(setup_, run_, setup_.m, items.data(), chances.data(), paid.data(),
                             has_baselines() ? baselines_.data() : nullptr);
@@ -283,14 +286,14 @@ public:
 
 void bind_slates(nb::module_& m) {
     nb::class_<Slates>(m, "Slates", "One run of a learner that chooses m of n items per round.")
-        .def(nb::init<i64, i64, double, double, double, int, double, In<u64>, double, int, int, bool>(), "n"_a, "m"_a,
+        .def(nb::init<i64, i64, double, double, double, int, double, In<u64>, double, int, int, bool, bool>(), "n"_a, "m"_a,
              nb::kw_only(), "c"_a, "a"_a, "b"_a, "estimator"_a, "gamma"_a, "words"_a, "d"_a = 0.0, "play"_a = 0, "draw"_a = 0,
-             "all"_a = false)
+             "all"_a = false, "ordered"_a = false)
         .def("act", &Slates::act, "available"_a = nb::none(),
              "Return (items, inclusion probabilities, data for settling, probability of the slate or None).")
         .def("settle_all", &Slates::settle_all, "losses"_a, "kept"_a, "Settle a round of which all losses are observed.")
         .def("settle", &Slates::settle, "items"_a, "probabilities"_a, "losses"_a, "kept"_a.none())
-        .def("play", &Slates::play, "losses"_a, "Play whole rounds; return one row of 0s and 1s per round.")
+        .def("play", &Slates::play, "losses"_a, "Play whole rounds; return one row of 0s and 1s per round, or of positions from 1 if slates are ordered.")
         .def("probabilities", &Slates::probabilities, "available"_a = nb::none(), "Return the inclusion probabilities of the next round.")
         .def("restore", &Slates::restore, "losses"_a, "drawn"_a)
         .def_prop_ro("losses", &Slates::losses)

@@ -118,7 +118,7 @@ _HOME: dict[str, tuple[str, ...]] = {
     "learners.first_order": ("Green", "Exp3Light"),
     "learners.stochastic": ("UCB1", "MOSS", "KLUCB", "EpsilonGreedy", "ExploreThenCommit", "Thompson"),
     "learners.delayed": ("TsallisShannon",),
-    "learners.slates": ("SlateBandit",),
+    "learners.slates": ("SlateBandit", "SlateExperts"),
     "learners.private_experts": ("PrivateExperts",),
     "learners.locally_private": ("LocallyPrivate",),
     "learners.noisy": (

@@ -60,6 +60,7 @@ from hannan.learners.second_order import AdaNormalHedge as AdaNormalHedge
 from hannan.learners.second_order import MLPoly as MLPoly
 from hannan.learners.second_order import Squint as Squint
 from hannan.learners.slates import SlateBandit as SlateBandit
+from hannan.learners.slates import SlateExperts as SlateExperts
 from hannan.learners.stochastic import EpsilonGreedy as EpsilonGreedy
 from hannan.learners.stochastic import ExploreThenCommit as ExploreThenCommit
 from hannan.learners.stochastic import KLUCB as KLUCB
@@ -143,10 +144,10 @@ __all__ = [
     "Polytope", "Loss", "RankOne", "Linear", "Squared", "Logistic", "Huber", "SmoothedHinge", "Noise",
     "GammaNoise", "GaussianNoise", "Privacy", "PrivacyCurve", "Squint", "AdaNormalHedge", "MLPoly",
     "FixedShare", "Exp3S", "LBInf", "Green", "Exp3Light", "UCB1", "MOSS", "KLUCB", "EpsilonGreedy",
-    "ExploreThenCommit", "Thompson", "TsallisShannon", "SlateBandit", "PrivateExperts", "LocallyPrivate",
-    "Dropout", "RandomWalk", "MYGA", "FPL", "FPLTrix", "MSets", "ShortestPaths", "Assignments", "hedge",
-    "exp3", "exp4", "exp4_clipped", "tsallis_inf", "frechet_ftpl", "exp3_ix", "fixed_share", "exp3_s",
-    "gaussian_ftpl", "play", "Record", "compare", "Comparison", "sweep", "combine", "Combined", "Combiner",
-    "Conformal", "CoverageCertificate", "replay", "Replay", "route", "Routes", "Store", "adversaries",
-    "checks"
+    "ExploreThenCommit", "Thompson", "TsallisShannon", "SlateBandit", "SlateExperts", "PrivateExperts",
+    "LocallyPrivate", "Dropout", "RandomWalk", "MYGA", "FPL", "FPLTrix", "MSets", "ShortestPaths",
+    "Assignments", "hedge", "exp3", "exp4", "exp4_clipped", "tsallis_inf", "frechet_ftpl", "exp3_ix",
+    "fixed_share", "exp3_s", "gaussian_ftpl", "play", "Record", "compare", "Comparison", "sweep", "combine",
+    "Combined", "Combiner", "Conformal", "CoverageCertificate", "replay", "Replay", "route", "Routes",
+    "Store", "adversaries", "checks"
 ]

@@ -78,6 +78,11 @@ LEARNERS = [
     hn.SlateBandit(4, 2), hn.SlateBandit(3, 3), hn.SlateBandit(4, 1), hn.SlateBandit(4, 2, hn.Horizon(400)),
     hn.SlateBandit.robust(4, 2, 400), hn.SlateBandit(4, 2, draw="conditional"),
     hn.SlateBandit(["a", "b", "c"], 2, loss_range=(-2.0, 6.0), gains=True),
+    hn.SlateBandit(4, 2, smoothing=hn.Exponential()),
+    hn.SlateBandit(4, 2, smoothing=hn.Exponential(), positions=[1.0, 0.5]),
+    hn.SlateExperts(4, 2), hn.SlateExperts(4, 3), hn.SlateExperts(3, 3), hn.SlateExperts(4, 1, hn.Exponential()),
+    hn.SlateExperts(["a", "b", "c"], 2, loss_range=(-2.0, 6.0), gains=True, over="slates"),
+    hn.SlateExperts(4, 2, tuning=hn.SelfConfident()), hn.SlateExperts(4, 2, tuning=hn.BestLoss(30.0)),
     hn.FPL(hn.MSets(4, 2), 5.0), hn.FPL(hn.Assignments(2), 5.0, "exponential"), hn.FPLTrix(hn.MSets(4, 2)),
 ]  # fmt: skip
 

@@ -26,6 +26,9 @@ OTHERS: dict[str, tuple[Any, Any]] = {
     "fpl": (hn.FPL(hn.MSets(6, 2), 9.0), ROWS),
     "fpl-trix": (hn.FPLTrix(hn.MSets(6, 2)), ROWS),
     "slates": (hn.SlateBandit(6, 2), ROWS),
+    "slates of leaders": (hn.SlateBandit(6, 2, smoothing=hn.Exponential()), ROWS),
+    "slates, all losses": (hn.SlateExperts(6, 2), ROWS),
+    "slates, all losses, leaders": (hn.SlateExperts(6, 2, hn.Exponential(), hn.SelfConfident()), ROWS),
 }
 #: The game of a learner with reports is stepped in Python, on one thread.
 STEPPED = {"locally private": (hn.LocallyPrivate(hn.Bandit(6), 1.0), {"losses": ROWS})}

@@ -31,7 +31,7 @@ from hannan.saving import files
 LEARNERS = [
     hn.Experts(4), hn.Experts(70, hn.Entropy()), hn.Experts(3, hn.Entropy(), prior=(0.5, 0.3, 0.2)),
     hn.AdaHedge(4), hn.Squint(4), hn.FixedShare(4, 3.0, 0.01), hn.RandomWalk(4), hn.Dropout(4),
-    hn.PrivateExperts(4, 1.0, rounds=900), hn.PrivateExperts(3, 1.0), hn.SlateBandit(6, 2),
+    hn.PrivateExperts(4, 1.0, rounds=900), hn.PrivateExperts(3, 1.0), hn.SlateBandit(6, 2), hn.SlateExperts(6, 2),
     hn.LocallyPrivate(hn.Bandit(4), 1.0), hn.PrivateBall(hn.Ball(2), 1.0, 1.0, rounds=900),
     hn.Bandit(4), hn.Bandit(4, hn.Exponential()), hn.Bandit(70, hn.Entropy(), hn.Horizon(400)),
     hn.tsallis_inf(4, False),

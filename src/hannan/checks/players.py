@@ -138,14 +138,14 @@ class DecisionAdapter(Adapter):
         return losses if self.full else losses[list(move.action)]
 
     def cost(self, move: Any, losses: Any) -> float:
-        return float(losses[list(move.action)].sum())
+        return float(self.learner.decisions.paid(losses[list(move.action)]))
 
     def is_valid(self, move: Any) -> bool:
         chosen = np.zeros(self.choices)
         chosen[list(move.action)] = 1.0
         # The move is the best decision if each component outside of it costs more than all components in it.
         best = self.learner.decisions.best(np.where(chosen > 0.0, 1e-3, 1.0 + self.choices))
-        return bool((best == chosen).all())
+        return bool(((best > 0.0) == (chosen > 0.0)).all())
 
 
 class ConvexAdapter(Adapter):

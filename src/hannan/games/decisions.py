@@ -13,8 +13,8 @@ from hannan.games import feeds
 from hannan.games.checkpoints import Checkpoints, Positions
 from hannan.games.runners import Job, Request, Result, Runner, make_room, split
 from hannan.games.stepped import Table, read_only
-from hannan.learners.fpl import FPL, Combinatorial, FPLTrix
-from hannan.learners.slates import SlateBandit
+from hannan.learners.fpl import FPL, Combinatorial, FPLTrix, RankedSets
+from hannan.learners.slates import SlateLearner
 from hannan.mathematics.bounds import Units
 from hannan.mathematics.streams import words
 from hannan.players.decisions import stream
@@ -97,11 +97,11 @@ class ResampledAbreast(Abreast):
 
 
 class SlatesAbreast(Abreast):
-    """Runs of `SlateBandit`: whole blocks of rounds in the engine."""
+    """Runs of learners of slates: whole blocks of rounds in the engine."""
 
-    learner: SlateBandit
+    learner: SlateLearner
 
-    def __init__(self, learner: SlateBandit, seeds: list[int]) -> None:
+    def __init__(self, learner: SlateLearner, seeds: list[int]) -> None:
         self.learner, self.at_play = learner, [learner.run(words(seed, 0)) for seed in seeds]
 
     def advance(self, rows: Array) -> Array:
@@ -109,14 +109,17 @@ class SlatesAbreast(Abreast):
         return np.stack([run.play(block[k % len(block)]) for k, run in enumerate(self.at_play)])
 
     def least_estimates(self) -> Array | None:
-        return np.array([np.sort(run.losses)[: self.learner.size].sum() for run in self.at_play])
+        if self.learner.sees_all:
+            return None
+        losses = np.array([run.losses for run in self.at_play])
+        return np.asarray((self.learner.decisions.best_each(losses) * losses).sum(axis=1))
 
 
 def abreast(learner: Any, seeds: list[int]) -> Abreast:
     """Return the runs of these seeds."""
     if type(learner) is FPL:
         return LeadersAbreast(learner, seeds)
-    if type(learner) is SlateBandit:
+    if isinstance(learner, SlateLearner):
         return SlatesAbreast(learner, seeds)
     return ResampledAbreast(learner, seeds) if type(learner) is FPLTrix else Abreast(learner, seeds)
 
@@ -128,7 +131,7 @@ def ranged(learner: Any) -> tuple[float, float]:
 
 
 class DecisionsRunner(Runner):
-    """Game over decisions: with `keep="all"`, `actions` are rows of zeros and ones."""
+    """Game over decisions: with `keep="all"`, `actions` are rows of zeros and ones, or of positions from 1."""
 
     setting = "decisions"
 
@@ -150,6 +153,9 @@ class DecisionsRunner(Runner):
         self.stepped = type(self.at_play[0]) is Abreast
         if self.stepped:
             request.one_thread(learner)
+        decisions = learner.decisions
+        #: Weight of each position, from 1; None if positions do not matter.
+        self.weights = np.array([0.0, *decisions.weights]) if isinstance(decisions, RankedSets) else None
         self.marks = Checkpoints(None if self.feed.blocks is not None else self.feed.rounds, self.everything)
         self.total, self.abreast, self.numbers = self.feed.rounds, self.runs, SLOW * learner.n
         self.most = max(1, BLOCK_NUMBERS // (self.runs * learner.n))
@@ -193,10 +199,11 @@ class DecisionsRunner(Runner):
         rows = rows[part] if self.feed.per_run else rows
         chosen = self.at_play[k].advance(rows)
         # Sums are added in the order of the rounds, so that they do not depend on the blocks.
-        curve = np.cumsum(np.concatenate([self.paid[part], (chosen * rows).sum(axis=2)], axis=1), axis=1)
+        counted = chosen if self.weights is None else self.weights[chosen]
+        curve = np.cumsum(np.concatenate([self.paid[part], (counted * rows).sum(axis=2)], axis=1), axis=1)
         self.curves["own"][part, columns] = curve[:, ends]
         self.paid[part] = curve[:, -1:]
-        self.counts[part] += chosen.sum(axis=1).astype(np.int64)
+        self.counts[part] += (chosen > 0).sum(axis=1)
         if self.everything:
             moves[part] = chosen
 
@@ -214,9 +221,9 @@ class DecisionsRunner(Runner):
         if len(at) == 0 or at[-1] != played:
             at, own = np.append(at, played), np.concatenate([own, self.paid], axis=1)
             best = np.concatenate([best, last[:, None]], axis=1)
-        best_loss = self.units.total(last, self.learner.decisions.most * played)
+        best_loss = self.units.total(last, self.learner.decisions.total_weight * played)
         least = [part.least_estimates() for part in self.at_play]
-        width, chosen = self.units.width, self.learner.decisions.most
+        width, chosen = self.units.width, self.learner.decisions.total_weight
         return Result(
             rounds=played,
             checkpoints=at,
@@ -245,7 +252,8 @@ class DecisionTable(Table):
 
     def shown(self, move: Any) -> Any:
         row = np.zeros(self.n, dtype=np.int8)
-        row[list(move.action)] = 1
+        ranked = isinstance(self.decisions, RankedSets)
+        row[list(move.action)] = range(1, len(move.action) + 1) if ranked else 1
         return row
 
     def distribution(self, player: Any, t: int) -> Array | None:
@@ -259,7 +267,7 @@ class DecisionTable(Table):
     def settle(self, player: Any, move: Any, loss: Array) -> float:
         picked = list(move.action)
         player.observe(move, loss if player.sees_all else loss[picked])
-        return float(loss[picked].sum())
+        return float(self.decisions.paid(loss[picked]))
 
     def best(self, losses: Any, marks: NDArray[np.int64]) -> Array:
         sums = np.cumsum(losses, axis=0)[marks - 1]
@@ -267,4 +275,4 @@ class DecisionTable(Table):
         return np.asarray((best * sums).sum(axis=1))
 
     def counted(self, moves: NDArray[Any]) -> NDArray[np.int64]:
-        return np.asarray(moves.sum(axis=0, dtype=np.int64))
+        return np.asarray((moves > 0).sum(axis=0, dtype=np.int64))

@@ -41,6 +41,15 @@ class Decisions:
         """Upper bound on the L1 distance of two decisions."""
         return min(2 * self.most, self.d)
 
+    @property
+    def total_weight(self) -> float:
+        """Largest cumulative loss of a decision if each component has loss 1."""
+        return self.most
+
+    def paid(self, losses: Array) -> float:
+        """Return the loss of a decision from the losses of its components, in their order."""
+        return float(losses.sum())
+
     def best(self, costs: Array) -> Array:
         """Return a decision of minimum cost, argmin_v <costs, v>."""
         raise NotImplementedError
@@ -109,6 +118,54 @@ class MSets(Decisions):
 
     def every(self) -> Array:
         return np.array([np.isin(range(self.d), kept) for kept in itertools.combinations(range(self.d), self.m)], float)
+
+
+@dataclass(frozen=True)
+class RankedSets(MSets):
+    """Decisions that show m of d items in an order, where the loss of an item counts with the weight of its position.
+
+    Parameters
+    ----------
+    components : int
+        Number of items, d.
+    m : int
+        Number of shown items.
+    weights : tuple of float
+        Weight of each position, nonincreasing and above 0.
+
+    Notes
+    -----
+    A decision is the vector of the weights of the items; the weight of an item that is not shown is 0.
+
+    Examples
+    --------
+    >>> RankedSets(4, 2, (1.0, 0.5)).best(np.array([3.0, 1.0, 2.0, 5.0])).tolist()
+    [0.0, 1.0, 0.5, 0.0]
+    """
+
+    weights: tuple[float, ...] = ()
+
+    @property
+    def total_weight(self) -> float:
+        return math.fsum(self.weights)
+
+    def paid(self, losses: Array) -> float:
+        return float(np.asarray(self.weights)[: len(losses)] @ losses)
+
+    def best(self, costs: Array) -> Array:
+        return np.asarray(self.best_each(np.asarray(costs)[None])[0])
+
+    def best_each(self, costs: Array) -> Array:
+        chosen = np.zeros(costs.shape)
+        cheapest = np.argsort(costs, axis=1, kind="stable")[:, : self.m]
+        chosen[np.arange(len(costs))[:, None], cheapest] = self.weights
+        return chosen
+
+    def every(self) -> Array:
+        chosen = np.zeros((math.perm(self.d, self.m), self.d))
+        for row, order in zip(chosen, itertools.permutations(range(self.d), self.m), strict=True):
+            row[list(order)] = self.weights
+        return chosen
 
 
 @dataclass(frozen=True)

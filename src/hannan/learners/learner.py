@@ -493,6 +493,22 @@ class Learner(NotPrivate, saving.Described):
         )
 
 
+def asked_rounds(rounds: int | None, horizon: int | None, tuned: object) -> int:
+    """Return the number of rounds of a bound: those that were asked for, or else the horizon.
+
+    `tuned` is what has the horizon, for the error above it: a tuning or a learner.
+
+    >>> asked_rounds(None, 100, "Horizon(100)"), asked_rounds(7, None, "")
+    (100, 7)
+    """
+    if rounds is None:
+        return needed(horizon, "the bound depends on the number of rounds")
+    rounds = validation.count(rounds, "rounds", least=0)
+    if horizon is not None and rounds > horizon:
+        raise Withheld(f"{tuned!r} is tuned for {horizon} rounds; no bound is proved for {rounds}")
+    return rounds
+
+
 def needed(rounds: int | None, what: str) -> int:
     """Return the number of rounds; raise ValueError with the reason if it is missing."""
     if rounds is None:

@@ -26,7 +26,7 @@ from hannan.learners.game_privacy import (
     gaussian_epsilon,
     gaussian_mu,
 )
-from hannan.learners.learner import Weigher
+from hannan.learners.learner import Weigher, asked_rounds
 from hannan.learners.memory import NoisyPlayer, Remembered
 from hannan.learners.tuning import Schedule
 from hannan.mathematics import bounds
@@ -379,13 +379,7 @@ class PrivateExperts(Remembered):
         if printed:
             raise Withheld("the paper has no bound for PrivateExperts; got printed=True")
         against = None if against is None else bounds.checked(against)
-        if rounds is None:
-            if self.rounds is None:
-                raise ValueError("rounds is required: the bound depends on the number of rounds")
-            rounds = self.rounds
-        rounds = validation.count(rounds, "rounds", least=0)
-        if self.rounds is not None and rounds > self.rounds:
-            raise Withheld(f"{self!r} is tuned for {self.rounds} rounds; no bound is proved for {rounds}")
+        rounds = asked_rounds(rounds, self.rounds, self)
         if self.n == 1 or rounds == 0:
             return bounds.nothing()
         most = rounds * self.width

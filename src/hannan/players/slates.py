@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from hannan import _engine, validation
-from hannan.mathematics.bounds import Bound, rounded_up
+from hannan.mathematics.bounds import Bound, at_observed, rounded_up
 from hannan.mathematics.slates import FITTED
 from hannan.mathematics.streams import words
 from hannan.players import identity
@@ -118,6 +118,8 @@ def slate_move_of(names: tuple[str, ...]) -> type[SlateMove]:
     return type("SlateMove", (SlateMove,), {"__slots__": (), "names": names}) if names else SlateMove
 
 
+#: Smallest inclusion probability that the engine reports; 2^-52 for the systematic draw.
+LEAST_PROBABILITY = 2.0**-1000
 #: Why there is no bound after a larger difference.
 NOT_FITTED = "the weights of the conditional draw were not found: an inclusion probability differs by a share of {:.1e}"
 #: Meaning of the regret if items were unavailable.
@@ -174,6 +176,11 @@ class SlatePlayer(DecisionsPlayer):
         return found
 
     def _mask(self, awake: Any) -> Any:
+        if awake is not None and self.learner.play != "tsallis":
+            raise ValueError(
+                f"awake= is not supported by {self.learner!r}, because no bound is proved if items are unavailable; "
+                f"got awake={validation.brief(awake)}"
+            )
         return None if awake is None else mask_of(awake, self.learner.n, "item")
 
     def act(self, awake: Any = None) -> SlateMove:  # type: ignore[override]
@@ -221,21 +228,30 @@ class SlatePlayer(DecisionsPlayer):
         >>> player = hn.SlateBandit(4, 2, gains=True).start(seed=0)
         >>> player.observe(player.act(), reward=[1.0, None], missing=0.0)
         """
-        if reward is not None:
-            if loss is not None or not self.learner.gains:
-                raise ValueError("reward= is for learners with gains=True, instead of loss")
-            loss = reward
+        loss = self._given(loss, reward)
         number = self._ticket(move)
         row, filled = self.filled(loss, len(move.action), missing)
-        low = self.learner.loss_range[0]
-        normal = np.ascontiguousarray(self.learner.units.zero - row if self.learner.gains else row - low)
-        normal = np.ascontiguousarray(np.clip(normal / self.learner.width, 0.0, 1.0))
+        normal = self._normal(row)
         items, shares = np.array(move.action, dtype=np.int64), np.array(move.probabilities)
         self._run.settle(items, shares, normal, self._kept(number))
-        self.own += float(normal.sum())
+        self.own += self.learner.decisions.paid(normal)
         self._shown += len(row)
         self._filled += filled
         self._close(number)
+
+    def _given(self, loss: Any, reward: Any) -> Any:
+        """Return the losses, or the rewards if these were given."""
+        if reward is None:
+            return loss
+        if loss is not None or not self.learner.gains:
+            raise ValueError("reward= is for learners with gains=True, instead of loss")
+        return reward
+
+    def _normal(self, row: Array) -> Array:
+        """Return losses or rewards in the user's units as losses in [0, 1]."""
+        low = self.learner.loss_range[0]
+        normal = np.asarray(self.learner.units.zero - row if self.learner.gains else row - low)
+        return np.ascontiguousarray(np.clip(normal / self.learner.width, 0.0, 1.0))
 
     def filled(self, loss: Any, size: int, missing: float | None) -> tuple[Array, int]:
         """Return (losses of the shown items, number of items without feedback), or raise ValueError.
@@ -272,7 +288,7 @@ class SlatePlayer(DecisionsPlayer):
 
     def least_estimate(self) -> float:
         """Return the smallest estimated loss of a slate, for losses in [0, 1]."""
-        return float(np.sort(self.losses)[: self.learner.size].sum())
+        return float(self.learner.decisions.best(self.losses) @ self.losses)
 
     def _bound(self, best: float | None) -> tuple[Bound | None, str]:
         if withheld := self._lost() or self._late() or self._misfit():
@@ -316,13 +332,19 @@ class SlatePlayer(DecisionsPlayer):
             says = f"no high-probability bound: {why}" if why else f"with probability {sure(delta)}, {EVERY_TIME}"
         return dataclasses.replace(
             plain,
-            own_loss=float(learner.units.total(self.own, self._shown)),
+            own_loss=float(learner.units.total(self.own, self._weight_shown())),
             estimated_regret=learner.width * regret,
             comparator="slate",
             on_this_run=line,
             on_this_run_says=says,
             notes=(*plain.notes, *self._notes()),
         )
+
+    def _weight_shown(self) -> float:
+        """Return the number of shown items of settled rounds, or their total weight if positions matter."""
+        decisions = self.learner.decisions
+        ranked = decisions.total_weight != decisions.most
+        return float(decisions.total_weight * self._settled if ranked else self._shown)
 
     def _notes(self) -> tuple[tuple[str, str], ...]:
         """Return the assumptions about unavailable items and missing feedback, as (label, text)."""
@@ -386,7 +408,7 @@ class SlatePlayer(DecisionsPlayer):
         most = self.learner.size
         items = tuple(fields.whole(i, "item", 0, self.learner.n - 1) for i in fields.items(action, "slate"))
         chances = fields.items(shares, "probabilities", len(items))
-        found = tuple(fields.number(share, "probability", 2.0**-52, 1.0) for share in chances)
+        found = tuple(fields.number(share, "probability", LEAST_PROBABILITY, 1.0) for share in chances)
         if len(set(items)) != len(items) or not 1 <= len(items) <= most:
             raise ValueError(f"corrupt file: expected 1 to {most} different items; found {validation.brief(items)}")
         known = len(self._run.ratios) > 0
@@ -406,6 +428,103 @@ class SlatePlayer(DecisionsPlayer):
         elif few == self.learner.size and (_is_mask(kept, n) if self.learner.has_baselines else kept is None):
             return kept
         raise ValueError(f"corrupt file: expected what settling a slate needs; found {validation.brief(kept)}")
+
+
+class SlateExpertsPlayer(SlatePlayer):
+    """A running `SlateExperts`. It is not thread-safe.
+
+    `act()` returns a slate; `observe(move, losses)` takes the losses of all items, in the order of the items.
+    """
+
+    def __init__(self, learner: Any, seed: int | None, name: str | None = None) -> None:
+        super().__init__(learner, seed, name)
+        self.sees_all = True
+
+    def observe(self, move: Any, loss: Any = None, *, reward: Any = None) -> None:  # type: ignore[override]
+        """Settle a slate with the losses of all items.
+
+        Parameters
+        ----------
+        move : SlateMove
+            Slate that `act` returned.
+        loss : array_like
+            One loss per item, in the order of the items.
+        reward : array_like, optional
+            The same for a learner of rewards (`gains=True`).
+
+        Raises
+        ------
+        ValueError
+            If a loss is invalid, or the slate is not pending. The player is then unchanged.
+
+        Examples
+        --------
+        >>> import hannan as hn
+        >>> player = hn.SlateExperts(4, 2).start(seed=0)
+        >>> player.observe(player.act(), [0.0, 0.0, 1.0, 1.0])
+        >>> player.certificate().best_loss
+        0.0
+        """
+        loss, n = self._given(loss, reward), self.learner.n
+        number = self._ticket(move)
+        row = validation.losses(loss, "loss")
+        if row.shape != (n,):
+            raise ValueError(f"loss must have {n} numbers, one per item; got shape {row.shape}")
+        normal = self._normal(validation.row(row, n, *self.learner.loss_range))
+        self._run.settle_all(normal, self._kept(number))
+        self.own += float(normal[list(move.action)].sum())
+        self._shown += len(move.action)
+        self._close(number)
+
+    def _bound(self, best: float | None) -> tuple[Bound | None, str]:
+        if withheld := self._lost() or self._late() or self._misfit():
+            return None, withheld
+        known = None if best is None else float(self.learner.units.total(best, self._weight_shown()))
+        try:
+            return at_observed(self.learner, self.learner.bound(self._settled, known, against="any"), known), ""
+        except ValueError as reason:
+            return None, str(reason)
+
+    def certificate(self, delta: float | None = None) -> Certificate:
+        """Return what is proved now, and loss and regret of the mean play.
+
+        Parameters
+        ----------
+        delta : float, optional
+            Also state that no high-probability bound is proved.
+
+        Returns
+        -------
+        Certificate
+            The certificate, in the units of the losses.
+        """
+        units, least = self.learner.units, self.least_estimate()
+        return dataclasses.replace(
+            DecisionsPlayer.certificate(self, delta),
+            own_loss=float(units.total(self._run.mean, self._weight_shown())),
+            best_loss=float(units.total(least, self._weight_shown())),
+            regret=self.learner.width * (self._run.mean - least),
+            kind="mean",
+            comparator="slate",
+        )
+
+    # Saving
+
+    def _saved(self) -> dict[str, Any]:
+        return {**super()._saved(), "mean": self._run.mean}
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        mean = fields.number(
+            state["mean"], "loss of the mean play", 0.0, (1.0 + 1e-9) * state["drawn"] * self.learner.size
+        )
+        super()._restore(state)
+        self._run.mean = mean
+
+    def _told(self, move: Any, plain: Any, kept: Any) -> Any:
+        good = isinstance(kept, np.ndarray) and kept.shape == (self.learner.n,) and kept.dtype == np.float64
+        if good and ((kept >= 0.0) & (kept <= 1.0)).all() and len(move.action) == self.learner.size:
+            return kept
+        raise ValueError(f"corrupt file: expected the inclusion probabilities; found {validation.brief(kept)}")
 
 
 def _is_mask(given: Any, n: int) -> bool:

@@ -23,6 +23,7 @@ from hannan.learners.game_privacy import (
     gaussian_epsilon,
     gaussian_mu,
 )
+from hannan.learners.learner import asked_rounds
 from hannan.mathematics import bounds
 from hannan.mathematics.bounds import Bound, Terms, Whom, Withheld
 from hannan.mathematics.convex.domains import Ball
@@ -284,9 +285,7 @@ class PrivateBall(saving.Described):
         if printed:
             raise Withheld("the paper has no bound for PrivateBall; got printed=True")
         against = None if against is None else bounds.checked(against)
-        rounds = self.rounds if rounds is None else validation.count(rounds, "rounds", least=0)
-        if rounds > self.rounds:
-            raise Withheld(f"{self!r} is tuned for {self.rounds} rounds; no bound is proved for {rounds}")
+        rounds = asked_rounds(rounds, self.rounds, self)
         if rounds == 0:
             return bounds.nothing()
         most = 2.0 * self.domain.radius * self.lipschitz * rounds
