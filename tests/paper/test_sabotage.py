@@ -15,11 +15,14 @@ from hannan.games.play import play
 from hannan.learners.convex.learner import Convex
 from hannan.learners.expert_bandits import ExpertBandit
 from hannan.learners.experts import Experts
-from hannan.learners.tuning import Fixed
+from hannan.learners.private_experts import PrivateExperts
+from hannan.learners.tuning import Fixed, Horizon
 from hannan.mathematics.convex.noise import GaussianNoise
 from hannan.mathematics.laws.law import Law
+from hannan.mathematics.mechanisms import CorrelatedNoise
 from hannan.mathematics.potentials import Potential
-from hannan.paper import claims, expert_bandits, experts, key_lemma, stability, table
+from hannan.mathematics.regularizers import Entropy
+from hannan.paper import claims, expert_bandits, experts, key_lemma, stability, table, whole_game
 
 
 def scaled(monkeypatch, owner, name, change):
@@ -104,6 +107,26 @@ def consistency_too_small(monkeypatch):
     scaled(monkeypatch, Potential, "consistency", lambda value: 0.9 * value)
 
 
+def kept_noise_too_small(monkeypatch):
+    monkeypatch.setattr(PrivateExperts, "sigma", property(lambda learner: 0.9 * learner.sensitivity / learner.mu))
+
+
+def sensitivity_of_kept_noise_too_small(monkeypatch):
+    scaled(monkeypatch, CorrelatedNoise, "column_norm", lambda norm: 0.9 * norm)
+
+
+def levels_of_kept_noise_too_small(monkeypatch):
+    scaled(monkeypatch, CorrelatedNoise, "row_norm", lambda norm: 0.5 * norm)
+
+
+def private_bound_too_small(monkeypatch):
+    scaled(monkeypatch, PrivateExperts, "bound", lambda bound: replace(bound, value=0.95 * bound.value))
+
+
+def private_experts_draw_afresh(monkeypatch):
+    monkeypatch.setattr(whole_game, "PrivateExperts", lambda n, _, rounds: Experts(n, Entropy(), Horizon(rounds)))
+
+
 def clip_is_identity(monkeypatch):
     monkeypatch.setattr(expert_bandits, "clip", lambda q, rho: np.asarray(q))
 
@@ -128,6 +151,12 @@ SABOTAGE = [
     ("oco-gaussian", gaussian_delta_too_small),
     ("oco-gaussian", convex_bound_too_small),
     ("experts-growth-rounds", games_at_half_the_scale),
+    ("private-marginals", levels_too_small),
+    ("private-marginals", levels_of_kept_noise_too_small),
+    ("private-transcripts", sensitivity_of_kept_noise_too_small),
+    ("private-transcripts", kept_noise_too_small),
+    ("private-worst-case", private_bound_too_small),
+    ("private-oblivious", private_experts_draw_afresh),
 ]
 
 

@@ -36,6 +36,7 @@ _CHAPTERS = (
     ("resampling", "CHAPTER"),
     ("expert_bandits", "CHAPTER"),
     ("expert_bandits", "CLIPPED"),
+    ("whole_game", "CHAPTER"),
 )
 
 __all__ = ["OUTCOMES", "Chapter", "Claim", "Effort", "Verdict", "chapters", "claims"]
