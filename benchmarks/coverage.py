@@ -131,7 +131,7 @@ def main(folder: Path) -> None:
     except ImportError:
         adaptive, named = aci, "ACI"
     ratios, errors, longer = (defaultdict(list) for _ in range(3))
-    better: list[bool] = []
+    better: list[list[bool]] = []
     spent, recounts = [0.0, 0.0, 0], 0
     for path in sorted(folder.glob("*.npz")):
         forecasts, targets, horizon = load(path)
@@ -148,20 +148,23 @@ def main(folder: Path) -> None:
         rows = slice(first, len(targets))
         peers = [scored(rule(plain.forecast, targets, horizon, first), targets, rows) for rule in (adaptive, nexcp)]
         own = scored(ends, targets, rows)
-        each = [own[0] / score for score, _ in peers]
-        ratio = max(each)
+        # A peer without any finite interval has the score 0 and is left out.
+        each = [own[0] / score if score > 0.0 else math.nan for score, _ in peers]
+        ratio = float(np.nanmax(each))
         ratios[path.stem.rsplit("_h", 1)[0]].append(np.log([ratio, *each]))
-        better.append(ratio < 1.0)
+        better.append([ratio < 1.0, *(one < 1.0 for one in each)])
         for name, (_, coverage) in zip(("certified", named, "NExCP"), (own, *peers), strict=True):
             errors[name].append(abs(coverage - LEVEL))
             if len(targets) >= 1000:
                 longer[name].append(abs(coverage - LEVEL))
         shown = "  ".join(f"{coverage:.3f}" for _, coverage in (own, *peers))
         print(f"{path.stem:28} {len(targets):5} rows  {ratio:6.3f}  coverage {shown}", flush=True)
-    means = np.exp(np.mean([np.mean(each, axis=0) for each in ratios.values()], axis=0))
+    means = np.exp(np.nanmean([np.nanmean(each, axis=0) for each in ratios.values()], axis=0))
     for name, mean in zip((f"better of {named} and NExCP per file", named, "NExCP"), means, strict=True):
         print(f"Winkler score / {name}: {mean:.4f} (geometric mean over {len(ratios)} series)")
-    print(f"better on {np.mean(better):.0%} of {len(better)} files; counts equal the recount on {recounts}")
+    shares = np.mean(better, axis=0)
+    print(f"better on {shares[1]:.0%} ({named}), {shares[2]:.0%} (NExCP) and {shares[0]:.0%} (both) of {len(better)} "
+          f"files; counts equal the recount on {recounts}")  # fmt: skip
     for name, each in errors.items():
         print(
             f"mean error of the coverage, {name}: {np.mean(each):.4f}; 1,000 rows or more: {np.mean(longer[name]):.4f}"

@@ -156,6 +156,75 @@ def test_regressor_equals_combine():
     np.testing.assert_allclose(told, combined.forecast, rtol=1e-12)
 
 
+class Parity:
+    """Function of x that reads the group of a row."""
+
+    def __call__(self, x):
+        return ["odd" if x["t"] % 2 else "even"]
+
+
+def test_intervals_pass_the_checks_of_river():
+    from river import checks
+
+    from hannan.interop.river import Conformal
+
+    model = Conformal(**next(Conformal._unit_test_params()))
+    every = list(checks.yield_checks(model))
+    assert len(every) > 20
+    for check in every:
+        check(model.clone())
+
+
+@pytest.mark.parametrize("delay", [0, 7])
+def test_intervals_are_judged_as_they_were_issued(delay):
+    """Late targets; the control judges the intervals of the time of learning."""
+    from river import datasets, linear_model, preprocessing
+
+    from hannan.interop.river import Conformal
+
+    model = Conformal(preprocessing.StandardScaler() | linear_model.LinearRegression(), 0.8, groups=Parity())
+    rows, waits, issued, later = list(datasets.TrumpApproval())[:500], [], [], 0
+    for t, (x, y) in enumerate(rows):
+        x = {**x, "t": t}
+        waits.append((x, y, model.predict_one(x, with_interval=True)))
+        if t >= delay:
+            x, y, interval = waits.pop(0)
+            issued.append((y, interval))
+            later += y in model.clone(include_attributes=True).predict_one(x, with_interval=True) if delay else 0
+            model.learn_one(x, y)
+    counted = [y in interval for y, interval in issued if np.isfinite(interval.width)]
+    told = model.certificate()
+    assert (told.groups[0].rows, told.open) == (len(rows) - delay - 20 - delay, delay)
+    assert round(told.coverage * told.groups[0].rows) == sum(counted)
+    assert abs(told.coverage - 0.8) < 0.05
+    assert {one.name for one in told.groups} == {"all", "odd", "even"}
+    if delay:
+        assert later != sum(y in interval for y, interval in issued)
+    else:
+        assert model.predict_one(x) == model.regressor.predict_one(x)
+
+
+def test_open_rows_are_limited_and_repeated_rows_wait_in_order():
+    from river import dummy, stats
+
+    from hannan.interop.river import Conformal
+
+    model = Conformal(dummy.StatisticRegressor(stats.Mean()), most_open=3)
+    for t in range(30):
+        model.learn_one({}, float(t % 5))  # rows without a prediction are answered when they are learned
+    assert model.certificate().groups[0].rows == 10
+    for x in ({}, {"a": 1}, {}, {}):
+        assert 2.0 in model.predict_one(x, with_interval=True)
+    told = model.certificate()
+    assert (told.open, told.forgotten) == (3, 1)
+    model.forget_one({"a": 1})
+    rejected(lambda: model.forget_one({"a": 1}), "x", "{'a': 1}")
+    rejected(lambda: model.learn_one({}, float("nan")), "y", "nan")
+    model.learn_one({}, 1.0)
+    assert model.certificate().open == 1
+    rejected(lambda: Conformal(dummy.StatisticRegressor(stats.Mean()), 1.0), "coverage", "1")
+
+
 @pytest.mark.parametrize("feedback", ["bandit", "full"])
 def test_environment_passes_the_checks_of_gymnasium(feedback):
     gymnasium = pytest.importorskip("gymnasium")

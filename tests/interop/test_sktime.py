@@ -147,3 +147,41 @@ def test_period_and_date_indexes():
     assert told.name == "sold"
     assert list(told.index) == [days[-1] + pandas.Timedelta(days=k) for k in (1, 7)]
     assert model.weights_[1] > 0.9
+
+
+def test_intervals_cover_and_equal_those_of_combine():
+    """One interval per horizon, made of the forecasts that were recorded; the control has those of another horizon."""
+    rng = np.random.default_rng(3)
+    y = pandas.Series(np.cumsum(rng.normal(size=400)))
+    naive = [("last", NaiveForecaster("last")), ("drift", NaiveForecaster("drift"))]
+    model = hn.sktime.CombinedForecaster(naive, warm_up=60).fit(y[:200], fh=[1, 4])
+    hits = dict.fromkeys((1, 4), 0)
+    for t in range(200, 396):
+        told = model.predict_interval(coverage=[0.5, 0.8])
+        assert (told.to_numpy()[:, 0] <= told.to_numpy()[:, 1]).all()
+        for (time, row), step in zip(told[0].iterrows(), (1, 4), strict=True):
+            assert time == t + step - 1
+            hits[step] += row[0.8]["lower"] <= y[time] <= row[0.8]["upper"]
+        model.update(y[t : t + 1])
+    assert abs(hits[1] / 196 - 0.8) < 0.06
+    assert abs(hits[4] / 196 - 0.8) < 0.09
+    forecasts, targets = model._history(4)
+    assert len(forecasts) == 60 + 196
+    table = {"f": [*forecasts, float(model.predict()[399])], "y": [*targets, np.nan]}
+    same, other = (hn.combine(table, "y", coverage=[0.5, 0.8], horizon=h).interval[-1] for h in (4, 1))
+    last = model.predict_interval(coverage=[0.5, 0.8])[0].loc[399]
+    assert (last[0.8].to_numpy() == same).all()
+    assert (last[0.8].to_numpy() != other).any()
+    assert model.certificate(0.8, 4).groups[0].rows == 60 + 196 - 3 - (20 + 3)
+    # A horizon that was not recorded has wider intervals.
+    far, near = (model.predict_interval(fh=[step], coverage=0.8).to_numpy()[0] for step in (8, 4))
+    assert np.diff(far) == pytest.approx(np.diff(near) * 2**0.5)
+    rejected(lambda: model.certificate(0.8, 5), "step", "4", "5")
+
+
+def test_intervals_are_infinite_until_twenty_targets_are_known():
+    y = pandas.Series(np.random.default_rng(0).normal(size=57))
+    model = hn.sktime.CombinedForecaster([("last", NaiveForecaster("last"))]).fit(y)
+    assert np.isinf(model.predict_interval(fh=[1]).to_numpy()).all()
+    model.update(pandas.Series([0.0], index=[57]))
+    assert np.isfinite(model.predict_interval(fh=[1]).to_numpy()).all()

@@ -206,6 +206,38 @@ def test_summary_page_and_files(tmp_path):
     assert json.loads((tmp_path / "out" / "summary.json").read_text())["coverage"]["settled"] == ROWS - 20
 
 
+@pytest.mark.parametrize("side", ["lower", "upper"])
+def test_one_sided_intervals_are_those_of_conformal(side, tmp_path):
+    """One column per coverage, with the rates of one end; the control has two ends."""
+    pytest.importorskip("altair")
+    table = table_of(missing=(ROWS - 1,))
+    combined, live = hn.combine(table, coverage=[0.6, 0.9], side=side), hn.Conformal(3, [0.6, 0.9], side=side)
+    ends, forecasts = [], forecasts_of(table)
+    for t in range(ROWS):
+        ends.append(live.answer(t, forecasts[t]))
+        if t < ROWS - 1:
+            live.settle(t, table["y"][t])
+    assert (np.array(ends) == combined.intervals).all()
+    end = {"lower": "low", "upper": "high"}[side]
+    assert list(combined.to_frame().columns[:3]) == ["forecast", f"{end}-60", f"{end}-90"]
+    assert combined.certificate.rates == (0.4, 0.1)
+    assert hn.combine(table, coverage=[0.6, 0.9]).certificate.rates == (0.2, 0.05)
+    told = combined.summary.forecasts[-1].text
+    assert ("at least" in told, "at most" in told) == (side == "lower", side == "upper")
+    layers = combined.plot("fan").to_dict()["layer"]
+    assert len(layers) >= 4  # two ends, the forecast and the targets
+    combined.save(tmp_path / "one")
+    panel = hn.combine({**table, "unique_id": ["s"] * ROWS, "ds": np.arange(ROWS)}, coverage=0.9, side=side)
+    assert list(panel.to_frame().columns[2:]) == ["forecast", end]
+    path = tmp_path / "t.csv"
+    path.write_text("a,b,y\n" + "".join(f"{t},{t + 1},{t + 2}\n" for t in range(30)))
+    told = CliRunner().invoke(command, [str(path), "--coverage", "0.9", "--side", side, "--out", str(tmp_path / "o")])
+    assert told.exit_code == 0, told.output
+    assert (tmp_path / "o" / "combined.csv").read_text().splitlines()[0] == f"row,forecast,{end}"
+    rejected(lambda: hn.combine(table, side=side), "side", "coverage")
+    rejected(lambda: hn.combine(table, coverage=0.3, side=side), "coverage", "0.5", "0.3")
+
+
 @pytest.mark.parametrize("by", [False, True])
 def test_command_writes_low_and_high(by, tmp_path):
     table = panel_of(1, 120) if by else {**table_of(rows=120), "ds": np.arange(120.0)}

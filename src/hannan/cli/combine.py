@@ -51,7 +51,7 @@ class Lines:
         mixed = answers.forecast[t].tolist()
         played = [] if answers.played is None else [self._run.models[answers.played[t]]]
         quantiles = mixed if self._run.levels else [mixed]
-        ends = [] if answers.intervals is None else answers.intervals[t].ravel().tolist()
+        ends = self._ends(answers, t).values()
         return [self._place(answers, t), *quantiles, *ends, *played, *answers.weights[t].tolist()]
 
     def _object(self, answers: Answers, t: int) -> str:
@@ -61,10 +61,13 @@ class Lines:
         weights = dict(zip(run.models, answers.weights[t].tolist(), strict=True))
         # The keys do not depend on the name of the column of times.
         key = "row" if self._time is None else "time"
-        ends = [] if answers.intervals is None else answers.intervals[t].ravel().tolist()
-        intervals = {name: end if isfinite(end) else None for name, end in zip(run.ends, ends, strict=True)}
+        intervals = {name: end if isfinite(end) else None for name, end in self._ends(answers, t).items()}
         told = {key: self._place(answers, t), "forecast": forecast, **intervals, **played, "weights": weights}
         return json.dumps(told, ensure_ascii=False)
+
+    def _ends(self, answers: Answers, t: int) -> dict[str, float]:
+        rows = None if answers.intervals is None else answers.intervals[t : t + 1]
+        return {name: float(column[0]) for name, column in self._run.columns_of(rows).items()}
 
     def _place(self, answers: Answers, t: int) -> Any:
         return answers.times[t] if answers.times else int(answers.rows[t])
@@ -176,6 +179,13 @@ OPTIONS = {
     help="With --coverage: groups of rows to cover too: columns, or hour, weekday, month and quarter of --time.",
 )
 @click.option(
+    "--side",
+    type=click.Choice(["both", "lower", "upper"]),
+    default="both",
+    show_default=True,
+    help="With --coverage: ends of the intervals.",
+)
+@click.option(
     "--within", type=float, metavar="UNITS", help="With --coverage: assumed limit of distances of targets, in units."
 )
 @click.option(
@@ -190,7 +200,7 @@ OPTIONS = {
 def command(
     file: Path, target: str, loss: str, span: str | None, cap: float | None, learner: str | None, time: str | None,
     horizon: int, by: str | None, issued: str | None, target_time: str | None, pooled: bool | None, prior: Path | None,
-    quantiles: str | None, per_quantile: bool, crossing: str, coverage: str | None, groups: str | None,
+    quantiles: str | None, per_quantile: bool, crossing: str, coverage: str | None, side: str, groups: str | None,
     within: float | None, clip: float | None, experts: str | None, delimiter: str, as_json: bool, seed: int,
     out: Path | None,
 ) -> None:  # fmt: skip
@@ -228,7 +238,7 @@ def command(
         prior=_prior(prior, many),
         clip=None if clip is None else factor_of(clip),
         seed=seed,
-        coverage=requested_coverage(_levels(coverage), listed(groups) or None, within),
+        coverage=requested_coverage(_levels(coverage), listed(groups) or None, within, side),
     )
     forecast_roles(target, timing.time, chosen or (), issued)
     shown = Shown(out, as_json, delimiter)

@@ -262,6 +262,13 @@ def recent_figure(recent: Recent, what: str = "") -> Figure:
                 if np.isfinite(low[k]) and np.isfinite(high[k]) and low[k] <= high[k]]  # fmt: skip
         if rows:
             layers.append(Layer("band", tuple(rows), x="row", group="issued"))
+    for band, low, high in recent.bands:  # one-sided intervals have one finite end
+        for what_end, end, other in (("lower", low, high), ("upper", high, low)):
+            ends = [{"row": at[k], "y": float(end[k]), "series": f"{what_end} end, {band}", "issued": name}
+                    for name, window in windows for k in window
+                    if np.isfinite(end[k]) and np.isinf(other[k])]  # fmt: skip
+            if ends:
+                layers.append(Layer("line", tuple(ends), x="row", series="series", group="issued"))
     line = [{"row": at[k], "y": float(recent.center[k]), "series": recent.named, "issued": name}
             for name, window in windows for k in window if np.isfinite(recent.center[k])]  # fmt: skip
     if line:
@@ -283,9 +290,9 @@ def recent_figure(recent: Recent, what: str = "") -> Figure:
     settled = np.array([k for k in shown if not np.isnan(recent.targets[k])], dtype=np.int64)
     if recent.bands and len(settled):
         _, low, high = recent.bands[0]
-        finite = settled[np.isfinite(low[settled])]
+        finite = settled[np.isfinite(low[settled]) | np.isfinite(high[settled])]
         inside = (low[finite] <= recent.targets[finite]) & (recent.targets[finite] <= high[finite])
-        alt += f" {int(inside.sum())} of {len(finite)} targets are in the widest band."
+        alt += f" {int(inside.sum())} of {len(finite)} targets are in the widest interval."
     ahead = len(shown) - len(settled)
     if ahead:
         alt += f" {counted(ahead, 'row')} without a target."

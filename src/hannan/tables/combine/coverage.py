@@ -110,11 +110,12 @@ class Coverage:
     def written(self) -> tuple[str, ...]:
         """Names of the columns of the ends.
 
-        >>> Coverage.of(0.9).written, Coverage.of([0.8, 0.95]).written[:2]
-        (('low', 'high'), ('low-80', 'high-80'))
+        >>> Coverage.of(0.9).written, Coverage.of([0.8, 0.95], side="upper").written
+        (('low', 'high'), ('high-80', 'high-95'))
         """
         named = ["" if len(self.levels) == 1 else f"-{100 * level:g}" for level in self.levels]
-        return tuple(f"{end}{name}" for name in named for end in ("low", "high"))
+        ends = [end for end, used in zip(("low", "high"), SIDES[self.side], strict=True) if used]
+        return tuple(f"{end}{name}" for name in named for end in ends)
 
     def pairs(self, ends: Array) -> Array:
         """Return ends (rows, ends) as intervals (rows, coverages, 2); an end that is not requested is infinite."""
@@ -156,6 +157,12 @@ class Coverage:
         if ALL in told:
             raise ValueError(f"the group {ALL!r} has all rows and cannot be a label; got {validation.brief(groups)}")
         return told
+
+
+def end_columns(intervals: Array, side: str) -> list[Array]:
+    """Return the ends that were requested, of intervals (rows, coverages, 2), as columns."""
+    ends = intervals[:, :, list(SIDES[side])]
+    return list(np.ascontiguousarray(ends.reshape(len(ends), -1).T))
 
 
 class CertifiedIntervals:

@@ -177,7 +177,7 @@ class Combined(Result):
         """
         columns: dict[str, Any] = {"time": self.times} if self.times else {}
         columns |= dict(zip(self.written, columns_of_answers(self.forecast), strict=True))
-        columns |= dict(zip(self._run.ends, columns_of_intervals(self.intervals), strict=True))
+        columns |= self._run.columns_of(self.intervals)
         if self.played is not None:
             columns["played"] = [self.experts[i] for i in self.played.tolist()]
         columns |= {f"weight {name}": self.weights[:, i] for i, name in enumerate(self.experts)}
@@ -220,13 +220,6 @@ def columns_of_answers(forecast: Array) -> list[Array]:
     return [forecast] if forecast.ndim == 1 else list(np.ascontiguousarray(forecast.T))
 
 
-def columns_of_intervals(intervals: Array | None) -> list[Array]:
-    """Return the ends of intervals as columns: low and high of each coverage."""
-    if intervals is None:
-        return []
-    return list(np.ascontiguousarray(intervals.reshape(len(intervals), -1).T))
-
-
 def key_of(time: str | None, experts: Sequence[str]) -> str:
     """Return the name of the first column: that of the times unless another column has the name.
 
@@ -242,7 +235,7 @@ class Sheets:
     """The two files with one line per answer: combined.csv and weights.csv."""
 
     def __init__(self, out: Outbox, run: Run) -> None:
-        time, written, self._experts = run.task.timing.time, run.written, list(run.models)
+        self._run, time, written, self._experts = run, run.task.timing.time, run.written, list(run.models)
         self._timed, first = time is not None, key_of(time, [*run.models, *run.written, *run.ends])
         head = [first, *written, *run.ends, *(["played"] if run.draws else [])]
         self._combined = RowWriter(out.path("combined.csv"), head)
@@ -254,7 +247,7 @@ class Sheets:
             return
         key: Any = answers.times if self._timed else answers.rows
         drawn = [] if answers.played is None else [[self._experts[i] for i in answers.played.tolist()]]
-        ends = columns_of_intervals(answers.intervals)
+        ends = self._run.columns_of(answers.intervals).values()
         self._combined.write([key, *columns_of_answers(answers.forecast), *ends, *drawn])
         self._weights.write([key, *np.ascontiguousarray(answers.weights.T)])
 
@@ -317,6 +310,7 @@ def combine(
     per_quantile: bool = False,
     crossing: str = "refuse",
     coverage: float | Sequence[float] | None = None,
+    side: str = "both",
     groups: str | Sequence[str] | None = None,
     within: float | None = None,
     clip: float | None = None,
@@ -375,6 +369,8 @@ def combine(
     coverage : float or sequence of float, optional
         Requested coverage of prediction intervals, such as 0.9, or several coverages for nested intervals. The base is
         the quantile columns, or residuals of the combined forecast.
+    side : {"both", "lower", "upper"}, default "both"
+        Ends of the intervals: both, or one with probability `coverage` on its side.
     groups : str or sequence of str, optional
         Groups of rows that the coverage holds for too: columns, or parts of the times ("hour", "weekday", "month",
         "quarter").
@@ -431,7 +427,7 @@ def combine(
     timing = Timing.of(time, target_time, issued, horizon, many is not None)
     if many is None:
         timing = usual_roles(names_of(frame), timing, taken, None)[1]
-    requested = requested_coverage(coverage, groups, within)
+    requested = requested_coverage(coverage, groups, within, side)
     task = Task(
         columns=None if experts is None else tuple(experts),
         pricing=Pricing(loss, cap, quantiles, per_quantile, crossing),
@@ -471,11 +467,11 @@ def combine(
     )
 
 
-def requested_coverage(coverage: Any, groups: Any, within: float | None) -> Coverage | None:
+def requested_coverage(coverage: Any, groups: Any, within: float | None, side: str = "both") -> Coverage | None:
     """Return the requested coverage, or None if there is none."""
     if coverage is None:
-        for name, value in (("groups", groups), ("within", within)):
-            if value is not None:
+        for name, value, usual in (("groups", groups, None), ("within", within, None), ("side", side, "both")):
+            if value != usual:
                 raise ValueError(f"{name} needs a requested coverage; pass coverage= (--coverage); got {value!r}")
         return None
-    return Coverage.of(coverage, "both", groups or None, within)
+    return Coverage.of(coverage, side, groups or None, within)

@@ -23,6 +23,7 @@ from hannan.learners.adahedge import Rule
 from hannan.tables.combine.calibration import Calibration, Quantiled
 from hannan.tables.combine.clip import Clipped, Clipping
 from hannan.tables.combine.combiner import Combiner, shares
+from hannan.tables.combine.coverage import end_columns
 from hannan.tables.combine.coverage_report import PanelCoverage
 from hannan.tables.combine.long_table import LongTable, Whole
 from hannan.tables.combine.losses import ASLEEP, PointLoss, refusal
@@ -466,9 +467,9 @@ class PanelSums:
         told = {"forecast": self.forecast}
         if self.quantiles is not None:
             told = dict(zip(self.quantiles.grid.written, np.ascontiguousarray(self.forecast.T), strict=True))
-        if self.intervals is None:
+        if self.intervals is None or self.coverage is None:
             return told
-        ends = np.ascontiguousarray(self.intervals.reshape(len(self.intervals), -1).T)
+        ends = end_columns(self.intervals, self.coverage.report.certificate.side)
         return {**told, **dict(zip(self.ends, ends, strict=True))}
 
 

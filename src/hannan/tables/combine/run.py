@@ -12,7 +12,7 @@ import numpy as np
 
 from hannan.tables.combine.calibration import CHOICE, FAN, Answered, Recent
 from hannan.tables.combine.combiner import Combiner
-from hannan.tables.combine.coverage import Coverage
+from hannan.tables.combine.coverage import Coverage, end_columns
 from hannan.tables.combine.coverage_report import CertifiedTable
 from hannan.tables.combine.guarantees import Course
 from hannan.tables.combine.quantiles import Pricing, QuantileLoss
@@ -48,6 +48,7 @@ class Options(TypedDict, total=False):
     per_quantile: bool
     crossing: str
     coverage: float | Sequence[float] | None
+    side: str
     groups: str | Sequence[str] | None
     within: float | None
     clip: float | None
@@ -321,6 +322,12 @@ class Run:
     def ends(self) -> tuple[str, ...]:
         """Names of the columns of the ends of intervals."""
         return () if self.task.coverage is None else self.task.coverage.written
+
+    def columns_of(self, intervals: Array | None) -> dict[str, Array]:
+        """Return the requested ends of intervals (rows, coverages, 2) by the names of their columns."""
+        if intervals is None or self.task.coverage is None:
+            return {}
+        return dict(zip(self.ends, end_columns(intervals, self.task.coverage.side), strict=True))
 
     def _quantiles(self, answers: tuple[Any, Array], table: Array, targets: Array) -> Quantiled | None:
         from hannan.tables.combine.calibration import Quantiled, calibrated

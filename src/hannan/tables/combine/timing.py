@@ -130,20 +130,17 @@ class Forecast:
     intervals: tuple[tuple[float, float, float], ...] = ()
 
     def within(self, coverages: Sequence[float], ends: Any) -> Forecast:
-        """Return the forecast with its intervals, (coverages, 2); infinite ones are omitted."""
+        """Return the forecast with its intervals, (coverages, 2); those without a finite end are omitted."""
         if ends is None:
             return self
         told = [(level, float(low), float(high)) for level, (low, high) in zip(coverages, ends, strict=True)]
-        return replace(self, intervals=tuple(one for one in told if np.isfinite(one[1:]).all()))
+        return replace(self, intervals=tuple(one for one in told if np.isfinite(one[1:]).any()))
 
     @property
     def text(self) -> str:
         """Return the forecast as text."""
         if self.intervals:
-            each = [
-                f"{figure(low)} to {figure(high)} with coverage {100.0 * level:g}%"
-                for level, low, high in self.intervals
-            ]
+            each = [f"{_ends(low, high)} with coverage {100.0 * level:g}%" for level, low, high in self.intervals]
             return f"{figure(self.forecast)} ({'; '.join(each)})"
         if len(self.quantiles) < 2:
             return figure(self.forecast)
@@ -154,6 +151,17 @@ class Forecast:
     def name(self) -> str:
         """Return the row as text."""
         return f"row {self.row}" if self.time is None else f"{self.time} (row {self.row})"
+
+
+def _ends(low: float, high: float) -> str:
+    """Return an interval as text.
+
+    >>> _ends(1.5, 2.5), _ends(1.5, float("inf")), _ends(-float("inf"), 2.5)
+    ('1.5 to 2.5', 'at least 1.5', 'at most 2.5')
+    """
+    if np.isfinite(low) and np.isfinite(high):
+        return f"{figure(low)} to {figure(high)}"
+    return f"at least {figure(low)}" if np.isfinite(low) else f"at most {figure(high)}"
 
 
 def forecast_of(row: int, time: str | None, mixed: Any, levels: Sequence[float] = ()) -> Forecast:
