@@ -122,7 +122,7 @@ def test_the_command_says_what_the_function_says(per_quantile, tmp_path):
     combined = pandas.read_csv(out / "combined.csv")
     np.testing.assert_allclose(combined[[f"forecast-{name}" for name in NAMES]], told.forecast, rtol=1e-12)
     page = (out / "index.html").read_text()
-    for text in ("intervals of 90%, 50%", "targets are in the widest band", "twice the mean pinball loss"):
+    for text in ("intervals of 90%, 50%", "targets are in the widest interval", "twice the mean pinball loss"):
         assert text in page
     lines = CliRunner().invoke(command, ["-", *arguments[1:]], input=file.read_text(), catch_exceptions=False)
     assert (
@@ -254,7 +254,7 @@ def test_very_many_levels():
     from hannan.tables.combine.page import combined_page
 
     assert "Every pair of levels" in combined_page(told.summary).html()
-    assert "in the widest band" in told.plot("fan").to_dict()["description"]
+    assert "in the widest interval" in told.plot("fan").to_dict()["description"]
     assert "combined forecast as a line" in hn.combine({"a": y, "y": y}, "y").plot("fan").to_dict()["description"]
 
 
