@@ -66,10 +66,10 @@ NEEDS = (
         {},
     ),
     Need(
-        "feedback arrives late, with any delay (bound: every loss 10 rounds late)",
-        "hn.TsallisShannon(n)",
-        lambda: hn.TsallisShannon(N),
-        {"missing": 10 * ROUNDS},
+        "feedback arrives late (bound: at most d = 10 moves before a loss arrives)",
+        "hn.TsallisShannon(n, delay=d)",
+        lambda: hn.TsallisShannon(N, delay=10),
+        {},
     ),
     Need("rewards are rare, such as clicks", "hn.LBInf(n)", lambda: hn.LBInf(N), {}),
     Need(

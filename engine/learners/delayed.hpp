@@ -2,7 +2,8 @@
 //
 //     F_t(x) = -2 sqrt(t) sum sqrt(x_i) + theta sum x_i log x_i,  theta = sqrt(2 D_t/log n),
 //
-// D_t the observations missing at each move, summed over the moves up to t. With y = sqrt(x_i) stationarity is
+// D_t the observations missing at each move, summed over the moves up to t, or min(s - 1, d) at move s if no loss is more
+// than parameter[0] = d moves late. With y = sqrt(x_i) stationarity is
 // sqrt(t)/y - 2 theta log y = c_i = d_i + c, d_i = L_i - min L: one c for sum x = 1, from the left, where nothing
 // overshoots (x_i is convex and decreasing in c). The memory: moves at the last call, D before the next move, D with it.
 #pragma once
@@ -12,10 +13,14 @@
 namespace hn::HN_ISA {
 
 /// D_t of the next move.
-inline double missing_so_far(Run& run) {
+inline double missing_so_far(const Setup& s, Run& run) {
     const auto [moves, before, with] = DelayedMemory(run.memory);
     takes_in(run);
-    const double drawn = double(run.round);
+    const double drawn = double(run.round), delay = s.parameter[0];
+    if (delay > 0.0) {
+        const double first = min(drawn, delay);
+        return 0.5 * first * (first + 1.0) + (drawn - first) * delay;
+    }
     if (drawn != *moves) {  // the move whose D was predicted last has been drawn since
         *moves = drawn;
         *before = *with;
@@ -37,7 +42,7 @@ inline double tsallis_shannon_root(double c, double s, double theta) {
 
 HN_MEMORY(tsallis_shannon, 3, Noise::none)  // moves at the last call, D before the next move, D with it
 inline bool tsallis_shannon(const Setup& s, Run& run) {
-    const double waiting = missing_so_far(run), scale = run.scale;
+    const double waiting = missing_so_far(s, run), scale = run.scale;
     const double theta = s.n > 1 ? sqrt(2.0 * waiting / log(double(s.n))) : 0.0;
     double low = run.L[0];
     for (i64 i = 1; i < s.n; ++i) low = min(run.L[i], low);

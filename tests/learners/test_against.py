@@ -89,7 +89,7 @@ def test_what_a_proof_lacks_and_supposes_is_said():
     for cls in (hn.Squint, hn.MLPoly, hn.AdaNormalHedge):
         assert "numerically" not in flat(cls(8).bound(10**6))
     late = hn.TsallisShannon(2).bound(rounds=10_000, missing=40_000)
-    assert late.condition == "if delays do not depend on your moves"
+    assert late.condition == "if delays depend neither on your moves nor on their losses"
     assert hn.TsallisShannon(2).bound(rounds=10_000).condition == "if no loss is late"
 
 

@@ -58,7 +58,7 @@ Sense = Literal[
 ]
 
 #: Property that a bound also covers: initial losses of a learner, at the cost of their spread.
-Cover = Literal["prior"]
+Cover = Literal["prior", "pending"]
 
 #: The three phrases about the adversary in printed results.
 ADVERSARIES: dict[str, str] = {
@@ -249,7 +249,7 @@ class Bound(Result):
         Adversary against whom the bound holds: adaptive, oblivious, or i.i.d. losses only. "adaptive" is accepted for
         "any".
     covers : tuple of str, optional
-        Extensions that the proof covers: "prior".
+        Extensions that the proof covers: "prior", or "pending" for moves whose losses are pending.
 
     Notes
     -----

@@ -29,6 +29,8 @@ SETTLED = (
     "the bound covers settled rounds only; for sampled moves it assumes that which rounds are settled does not depend "
     "on the moves"
 )
+#: Scope of a bound whose proof covers pending moves.
+ALL_MOVES = "the bound covers all moves, those included whose losses are pending"
 #: Assumption of an estimated regret if some moves are pending or dropped: reporting only some losses would bias it.
 SETTLED_ESTIMATE = (
     "the estimate covers settled rounds only, and assumes that which rounds are settled does not depend on the moves "
@@ -299,7 +301,9 @@ def settled(rounds: int, pending: int, dropped: int) -> str:
 
 
 def of_settled(bound: Bound, pending: int) -> list[str]:
-    """Return the assumption about which rounds are settled, if moves are pending and the bound needs it."""
+    """Return the assumption about which rounds are settled, or that pending ones are covered, if moves are pending."""
+    if pending and "pending" in bound.covers:
+        return [ALL_MOVES]
     return [SETTLED] if pending and bound.sense not in ("run", "moves") else []
 
 

@@ -233,15 +233,18 @@ def whole(fleet: Any) -> FleetCertificate:
     learner: Any = fleet.learner
     told = fleet._counts(fleet._numbers())
     settled = told["drawn"] - told["open"] - told["forgotten"]
+    # Largest number of pending moves that the bound of the learner covers; the bound then is for all moves.
+    covered = getattr(learner, "delay", None) or 0
+    played = told["drawn"] if covered else settled
     width = float(learner.width)
     vacuous, withheld, seen = 0, dict[str, int](), list[Bound]()
     values = []
-    for rounds in np.unique(settled).tolist():
-        here = settled == rounds
-        sound = here & (told["forgotten"] == 0) & (told["delay"] == 0)
+    for rounds in np.unique(played).tolist():
+        here = played == rounds
+        sound = here & (told["forgotten"] == 0) & (told["delay"] <= covered)
         for why, which in (
             (f"moves were dropped: {LOST}", here & (told["forgotten"] > 0)),
-            (DELAYED, here & (told["forgotten"] == 0) & (told["delay"] > 0)),
+            (DELAYED, here & (told["forgotten"] == 0) & (told["delay"] > covered)),
         ):
             _count(withheld, why, int(which.sum()))
         bound, why = _standing(learner, rounds, fleet.prior, width)
@@ -328,6 +331,7 @@ def _summed(seen: list[Bound], value: float, slept: bool) -> Bound:
         proof="whole" if all(bound.proof == "whole" for bound in seen) else worst.proof,
         sense=restricted(sense) if slept else sense,
         condition=_each(list(dict.fromkeys(bound.condition for bound in seen if bound.condition))),
+        covers=("pending",) if all("pending" in bound.covers for bound in seen) else (),
         at_most=supposed.pop() if len(supposed) == 1 else None,
         against=worst.against,
     )
