@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from hannan.saving.result import Result, Shown, frame_of
 from hannan.tables.learner import called, for_decisions
 from hannan.tables.read.table import BadTable, clipped, log_roles, one_role
 from hannan.tables.replay.evaluated import Evaluated, Replayed, comparators, replay_page, spans
+from hannan.tables.replay.items import ItemReplay as ItemReplay
+from hannan.tables.replay.items import by_items
 from hannan.tables.replay.log import (
     BERNSTEIN,
     LEARNED,
@@ -269,6 +271,19 @@ def _bad(log: Log, learner: Any, bad: int, first: int, losses: Array) -> Excepti
     )
 
 
+@overload
+def replay(
+    log: Any, action: str, loss: str, propensity: str, *, by: Literal["items"], slate: str,
+    slates: Mapping[str, Sequence[Any]] | None = None, loss_range: tuple[float, float] = (0.0, 1.0),
+    gains: bool = False, level: float = 0.95, missing: float | None = None,
+) -> ItemReplay: ...  # fmt: skip
+@overload
+def replay(
+    log: Any, action: str, loss: str, propensity: str | None = None, advice: Sequence[str] = (), learner: Any = None, *,
+    actions: Sequence[Any] = (), contexts: Sequence[str] = (), policies: Mapping[str, Any] | None = None,
+    loss_range: tuple[float, float] = (0.0, 1.0), gains: bool = False, runs: int = 5, seed: int = 0,
+    level: float = 0.95, missing: float | str | None = None, smallest: str | None = None, by: Literal["rows"] = "rows",
+) -> Replay: ...  # fmt: skip
 def replay(
     log: Any,
     action: str,
@@ -287,7 +302,10 @@ def replay(
     level: float = 0.95,
     missing: float | str | None = None,
     smallest: str | None = None,
-) -> Replay:
+    by: Literal["rows", "items"] = "rows",
+    slate: str | None = None,
+    slates: Mapping[str, Sequence[Any]] | None = None,
+) -> Replay | ItemReplay:
     """Estimate the loss that learners would have had on logged decisions, with confidence intervals.
 
     Parameters
@@ -326,10 +344,17 @@ def replay(
     smallest : str, optional
         Column of the smallest probability of any action in each row, such as `smallest_probability` in the log of a
         store. It verifies the condition of the intervals.
+    by : {"rows", "items"}, default "rows"
+        "items": the log has one row per item of a slate, `propensity` is the inclusion probability of the item
+        (`move.probabilities`), and the result has the mean loss of each item and of each slate in `slates`.
+    slate : str, optional
+        Column with the number of the slate, required with by="items".
+    slates : mapping, optional
+        Fixed slates to evaluate with by="items", {name: [items]}.
 
     Returns
     -------
-    Replay
+    Replay or ItemReplay
         Estimates, intervals, methods and conditions.
 
     Raises
@@ -363,6 +388,20 @@ def replay(
     """
     from hannan.tables.read.frames import columns_of, numbers_of, text_of
 
+    if by not in ("rows", "items"):
+        raise ValueError(f'by must be "rows" or "items"; got {by!r}')
+    if by == "items":
+        others = {"advice": advice, "learner": learner, "actions": actions, "contexts": contexts, "policies": policies,
+                  "smallest": smallest}  # fmt: skip
+        given = next((name for name, value in others.items() if value), None)
+        if given is not None:
+            raise ValueError(f'{given} is not available with by="items"; got {given}={validation.brief(others[given])}')
+        return by_items(
+            log, action, loss, propensity, slate, slates=slates, loss_range=loss_range, gains=gains, level=level,
+            missing=missing,
+        )  # fmt: skip
+    if slate is not None or slates:
+        raise ValueError(f'slate and slates need by="items"; got by={by!r}')
     log_roles(action, loss, propensity, advice, contexts, smallest)
     stated = [str(label) for label in actions]
     wanted = own_policies(policies, stated)
