@@ -16,13 +16,15 @@ from hannan.learners.convex.learner import Convex
 from hannan.learners.expert_bandits import ExpertBandit
 from hannan.learners.experts import Experts
 from hannan.learners.private_experts import PrivateExperts
+from hannan.learners.slates import SlateExperts
 from hannan.learners.tuning import Fixed, Horizon
+from hannan.mathematics import slates as slate_bounds
 from hannan.mathematics.convex.noise import GaussianNoise
 from hannan.mathematics.laws.law import Law
 from hannan.mathematics.mechanisms import CorrelatedNoise
 from hannan.mathematics.potentials import Potential
 from hannan.mathematics.regularizers import Entropy
-from hannan.paper import claims, expert_bandits, experts, key_lemma, stability, table, whole_game
+from hannan.paper import claims, expert_bandits, experts, key_lemma, slates, stability, table, whole_game
 
 
 def scaled(monkeypatch, owner, name, change):
@@ -127,6 +129,21 @@ def private_experts_draw_afresh(monkeypatch):
     monkeypatch.setattr(whole_game, "PrivateExperts", lambda n, _, rounds: Experts(n, Entropy(), Horizon(rounds)))
 
 
+def slates_at_half_the_scale(monkeypatch):
+    def wrong(n, size, smoothing, tuning, **options):
+        return SlateExperts(n, size, smoothing, Fixed(0.5 * tuning.scale), **options)
+
+    monkeypatch.setattr(slates, "SlateExperts", wrong)
+
+
+def slate_bound_too_small(monkeypatch):
+    scaled(monkeypatch, SlateExperts, "bound", lambda bound: replace(bound, value=0.45 * bound.value))
+
+
+def slate_range_too_small(monkeypatch):
+    scaled(monkeypatch, slate_bounds, "ranked_leaders", lambda value: 0.9 * value)
+
+
 def clip_is_identity(monkeypatch):
     monkeypatch.setattr(expert_bandits, "clip", lambda q, rho: np.asarray(q))
 
@@ -151,6 +168,9 @@ SABOTAGE = [
     ("oco-gaussian", gaussian_delta_too_small),
     ("oco-gaussian", convex_bound_too_small),
     ("experts-growth-rounds", games_at_half_the_scale),
+    ("slates-rate", slates_at_half_the_scale),
+    ("slates-experts", slate_bound_too_small),
+    ("slates-bandit", slate_range_too_small),
     ("private-marginals", levels_too_small),
     ("private-marginals", levels_of_kept_noise_too_small),
     ("private-transcripts", sensitivity_of_kept_noise_too_small),

@@ -37,6 +37,7 @@ _CHAPTERS = (
     ("expert_bandits", "CHAPTER"),
     ("expert_bandits", "CLIPPED"),
     ("whole_game", "CHAPTER"),
+    ("slates", "CHAPTER"),
 )
 
 __all__ = ["OUTCOMES", "Chapter", "Claim", "Effort", "Verdict", "chapters", "claims"]

@@ -148,7 +148,7 @@ def by_items(
             f'missing must be a number with by="items", where a slate is one row of several; got {missing!r}'
         )
     filled = None if missing is None else validation.between(missing, low, high, "missing")
-    rows = _read(log, item, loss, propensity, slate, (low, high), filled)
+    rows = _read(log, item, loss, propensity, slate, span=(low, high), missing=filled)
     wanted = _slates(slates, rows.labels)
     estimator = _Estimator(rows, (low, high), level)
     k = len(rows.labels)
@@ -160,7 +160,7 @@ def by_items(
 
 
 def _read(
-    log: Any, item: str, loss: str, propensity: str, slate: str, span: tuple[float, float], missing: float | None
+    log: Any, item: str, loss: str, propensity: str, slate: str, *, span: tuple[float, float], missing: float | None
 ) -> _Rows:
     from hannan.tables.read.frames import columns_of, numbers_of, text_of
 
