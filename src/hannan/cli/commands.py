@@ -18,7 +18,7 @@ from hannan import __version__, extras
 #: Commands by job, in the order of `hannan --help`. The module `hannan.cli.NAME` defines each of them as `command`.
 JOBS = {
     "Forecasts": ("combine",),
-    "Decisions": ("serve", "evidence", "replay"),
+    "Decisions": ("serve", "store", "evidence", "replay"),
     "Experiments": ("play", "bound", "route", "sweep"),
     "Privacy and theory": ("privacy", "audit", "reproduce"),
 }
@@ -73,7 +73,7 @@ class Commands(click.Group):
 def hannan() -> None:
     """Combine forecasts, run bandits and compare online learners, with proved regret bounds.
 
-    All commands except serve accept --json, --seed and --out.
+    All commands except serve and store accept --json, --seed and --out.
     """
 
 

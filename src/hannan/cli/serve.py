@@ -29,7 +29,7 @@ Requests:
 #: Headings of `hannan serve --help`.
 OPTIONS = {
     "Address and access": ("--host", "--port", "--keys", "--host-name"),
-    "Learners": ("--add", "--wait", "--default", "--ofrep-bulk"),
+    "Learners": ("--add", "--wait", "--default", "--floor", "--ofrep-bulk"),
     "Storage": ("--keep", "--remember", "--shard", "--standby"),
     "Limits": ("--max-body", "--max-batch", "--max-queue", "--max-keys", "--head-timeout", "--body-timeout"),
 }
@@ -172,7 +172,7 @@ def command(
     restore_signals()
     limits = Limits(max_body, max_batch, max_queue, head_timeout, body_timeout)
     learners = [_bandit(text) for text in added]
-    place, of = _shard(shard)
+    place, of = shard_of_text(shard)
     patience, kept = 1e9 if standby else 0.0, math.inf if keep is None else keep * 86400.0
     if (wait is None) != (default is None):
         raise ValueError(f"--wait and --default must be given together; got --wait {wait} and --default {default}")
@@ -215,7 +215,8 @@ def _floor(text: str | None) -> float | str:
         return str(text)
 
 
-def _shard(text: str) -> tuple[int, int]:
+def shard_of_text(text: str) -> tuple[int, int]:
+    """Return (I, N) of a shard such as 0/4."""
     place, slash, of = text.partition("/")
     if not (slash and place.isdecimal() and of.isdecimal() and len(text) < 12):
         raise ValueError(f"--shard must be I/N with 0 <= I < N, such as 0/4; got {text!r}")

@@ -226,6 +226,29 @@ def _sha256(head: bytes, body: bytes) -> str:
     return digest.hexdigest()
 
 
+def with_keys(data: bytes, new: dict[Any, Any]) -> bytes:
+    """Return the file of a fleet in which keys have new names.
+
+    The random stream of a key depends on its name: the moves are reproduced only up to a restart of the streams.
+    """
+    header, body = _parts(data)
+    header["names"] = [new.get(name, name) for name in header["names"]]
+    if header["text"] is False:
+        columns, at = np.frombuffer(body, "<i8").copy(), 0
+        for name, _, width in header["columns"]:
+            size = header["learners"] * width
+            if name == "key":
+                keys = columns[at : at + size]
+                keys[:] = [new.get(key, key) for key in keys.tolist()]
+                break
+            at += size
+        body = columns.tobytes()
+    text = _names(header.pop("names"))
+    head = {**{name: value for name, value in header.items() if name != "sha256"}, "names": []}
+    head["sha256"] = _sha256(_spliced(head, text), body)
+    return FORMAT + _spliced(head, text) + b"\n" + body
+
+
 def loaded(fleet: Any, data: bytes, resume: str | None, where: str) -> Any:
     """Read a file of `written` into an empty fleet, with validation of every value."""
     if resume not in (None, "exact"):

@@ -137,6 +137,19 @@ class Group(NamedTuple):
     forget: float
 
 
+class Erasure(NamedTuple):
+    """Changes that erase a person: groups to write, the only snapshot that is kept, and ids to delete.
+
+    Ids are deleted if they belong to one of `keys` (as bytes), are equal to `id`, or begin with `prefix`.
+    """
+
+    groups: list[tuple[int, bytes]]
+    parts: list[Part]
+    keys: list[bytes]
+    id: str
+    prefix: str
+
+
 class Backend(Protocol):
     """Storage of one journal, with one writer."""
 
@@ -174,6 +187,9 @@ class Backend(Protocol):
 
     def commit(self, group: Group) -> None:
         """Write a group; return when it is on the disk."""
+
+    def erase(self, erasure: Erasure) -> int:
+        """Make these changes in one transaction, free the old bytes, and return the number of deleted ids."""
 
     def check(self) -> None:
         """Raise Ended if the next owner would not find the data that is committed here."""

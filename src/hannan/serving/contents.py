@@ -173,6 +173,8 @@ class Contents:
             stored.arms.retire(note["retire"], stored.so_far)
         elif "rename" in note:
             self.learners[note["learner"]].rename_arm(note["rename"], note["name"], self.sequence, note["time"])
+        elif "erased" in note:
+            pass  # the journal before this note has other keys than those that its draws depend on
         elif "declare" in note:
             self.learners[note["learner"]].declare(note["declare"])
         else:

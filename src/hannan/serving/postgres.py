@@ -21,7 +21,7 @@ from typing import Any, TypeVar, cast
 import psycopg
 
 from hannan.serving import BODY, CONFLICT, Ended, Refused
-from hannan.serving.backend import FORMAT, GROUPS_PER_READ, KEPT_SNAPSHOTS, Group, Part, checked_format, paged
+from hannan.serving.backend import FORMAT, GROUPS_PER_READ, KEPT_SNAPSHOTS, Erasure, Group, Part, checked_format, paged
 from hannan.serving.tickets import checked_secret
 
 #: First half of the number of the lock ("hnnn"); the second is the shard, or -1 while tables are created.
@@ -51,6 +51,7 @@ ALTER TABLE hannan_snapshots ADD COLUMN parts integer NOT NULL DEFAULT 1;
 ALTER TABLE hannan_snapshots DROP CONSTRAINT hannan_snapshots_pkey;
 ALTER TABLE hannan_snapshots ADD PRIMARY KEY (shard, sequence, part);
 """
+INSERT_PART = "INSERT INTO hannan_snapshots (shard, sequence, part, parts, blob) VALUES (%s, %s, %s, %s, %s)"
 #: Snapshots, and whether all of their parts are stored.
 SNAPSHOTS = """SELECT sequence, count(*) = max(parts) FROM hannan_snapshots WHERE shard = %s
 GROUP BY sequence ORDER BY sequence DESC"""
@@ -297,11 +298,7 @@ class PostgresBackend:
         run, shard = self._connection.execute, self.shard
         if part.number == 0:
             run("DELETE FROM hannan_snapshots WHERE shard = %s AND sequence = %s", (shard, part.sequence))
-        run(
-            "INSERT INTO hannan_snapshots (shard, sequence, part, parts, blob) VALUES (%s, %s, %s, %s, %s)",
-            (shard, *part),
-            binary=True,
-        )
+        run(INSERT_PART, (shard, *part), binary=True)
         run(
             "DELETE FROM hannan_snapshots WHERE (shard, sequence, part) IN (SELECT shard, sequence, part "
             f"FROM hannan_snapshots WHERE shard = %s AND sequence < ({OLDEST}) LIMIT 2)",
@@ -309,6 +306,28 @@ class PostgresBackend:
         )
         if part.last:
             run("DELETE FROM hannan_asked WHERE shard = %s AND time < %s", (shard, forget))
+
+    @_owning
+    def erase(self, erasure: Erasure) -> int:
+        run, shard = self._connection.execute, self.shard
+        with self._connection.transaction():
+            for first, blob in erasure.groups:
+                run("DELETE FROM hannan_journal WHERE shard = %s AND first = %s", (shard, first))
+                run("INSERT INTO hannan_journal VALUES (%s, %s, %s)", (shard, first, blob), binary=True)
+            if erasure.parts:
+                run("DELETE FROM hannan_snapshots WHERE shard = %s", (shard,))
+                for part in erasure.parts:
+                    query = (
+                        "INSERT INTO hannan_snapshots (shard, sequence, part, parts, blob) VALUES (%s, %s, %s, %s, %s)"
+                    )
+                    run(query, (shard, *part), binary=True)
+            deleted = run(
+                "DELETE FROM hannan_asked WHERE shard = %s AND (id = %s OR left(id, %s) = %s OR key = ANY(%s))",
+                (shard, erasure.id, len(erasure.prefix), erasure.prefix, erasure.keys),
+            ).rowcount
+        for table in ("journal", "snapshots", "asked"):
+            self._run_all(f"VACUUM FULL hannan_{table}")
+        return deleted
 
     def release(self) -> None:
         self._give_up_the_shard()

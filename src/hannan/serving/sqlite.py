@@ -16,6 +16,7 @@ from hannan.serving.backend import (
     FORMAT,
     GROUPS_PER_READ,
     KEPT_SNAPSHOTS,
+    Erasure,
     Group,
     Lock,
     Part,
@@ -277,6 +278,25 @@ class SQLiteBackend:
         if part.last:
             run("DELETE FROM asked WHERE time < ?", (forget,))
 
+    def erase(self, erasure: Erasure) -> int:
+        run = self._connection.execute
+        run("PRAGMA secure_delete=ON")  # overwrite what is deleted
+        run("BEGIN IMMEDIATE")
+        for first, blob in erasure.groups:
+            run("INSERT OR REPLACE INTO journal VALUES (?, ?)", (first, blob))
+        if erasure.parts:
+            run("DELETE FROM snapshots")
+            self._connection.executemany("INSERT INTO snapshots VALUES (?, ?, ?, ?)", erasure.parts)
+        deleted = run("DELETE FROM asked WHERE id = ? OR substr(id, 1, ?) = ?",
+                      (erasure.id, len(erasure.prefix), erasure.prefix)).rowcount  # fmt: skip
+        for key in erasure.keys:
+            deleted += run("DELETE FROM asked WHERE key = ?", (key,)).rowcount
+        run("COMMIT")
+        run("PRAGMA wal_checkpoint(TRUNCATE)")
+        run("VACUUM")
+        run("PRAGMA wal_checkpoint(TRUNCATE)")
+        return int(deleted)
+
     def release(self) -> None:
         pass  # the lock is released by `close`, after SQLite has closed the file
 
@@ -324,6 +344,12 @@ class SQLiteReader(SQLiteBackend):
     def shards(self) -> int:
         """Number of shards of the store."""
         return self._shards
+
+    def check_pages(self) -> None:
+        """Raise Damaged if SQLite finds a fault in the pages or indexes of the file."""
+        found = self._fetch("sqlite_master", "PRAGMA integrity_check", (), str)
+        if found != [("ok",)]:
+            raise Damaged(damaged(self.name, f"SQLite reports: {found[0][0]}"))
 
     def drop_snapshot(self, sequence: int) -> None:
         pass  # a damaged snapshot is deleted by the owner

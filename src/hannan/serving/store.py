@@ -136,7 +136,7 @@ class Store:
             raise ValueError(
                 f"shard must be in 0..shards - 1 with shards <= {MAX_SHARDS}; got shard {shard} and shards {shards}"
             )
-        backend = _backend(path, shard, shards, validation.between(patience, 0.0, 1e9, "patience"))
+        backend = opened_backend(path, shard, shards, validation.between(patience, 0.0, 1e9, "patience"))
         try:
             #: The same operations without waiting for the disk, for a service.
             self.queue = DecisionQueue(backend, shards, snapshot_every, remember, max_keys)
@@ -690,7 +690,8 @@ def _stage(stored: StoredLearner, stage: Any) -> StoredLearner:
     return stages[number - 1]
 
 
-def _backend(path: str | os.PathLike[str], shard: int, shards: int, patience: float) -> Backend:
+def opened_backend(path: str | os.PathLike[str], shard: int, shards: int, patience: float) -> Backend:
+    """Return the backend of a file name or a URL, which holds the lock of the store."""
     given: Any = path
     if not isinstance(given, (str, os.PathLike)) or not os.fspath(given):
         raise ValueError(f"path must be a file name or a postgresql:// URL; got {path!r}")
