@@ -27,6 +27,7 @@ SECTIONS = {
     "convex": "Convex optimisation",
     "combining": "Tables of forecasts",
     "experiments": "Comparisons and sweeps",
+    "slates": "Slates",
     "serving": "Decisions that survive",
 }
 

@@ -96,8 +96,9 @@ def _experts(effort: Effort) -> Verdict:
     """The regret of the mean play is at most √(2c'L*) + c' for BestLoss(L*) and 2c' + 2√(c'² + c'(L* + m)) for
     SelfConfident, even if losses depend on the play; c' = m(H_{n} − H_{m}) for exponential perturbations, m ln(n/m) for
     capped entropy and ln C(n, m) for Hedge over all slates."""
-    rows, worst, runs = [], 0.0, 0
-    plays = (
+    ratios: dict[str, float] = {}
+    worst, runs = 0.0, 0
+    plays: tuple[tuple[str, Any, Any], ...] = (
         ("leaders", Exponential(), "items"),
         ("capped entropy", Entropy(), "items"),
         ("Hedge", Entropy(), "slates"),
@@ -112,12 +113,10 @@ def _experts(effort: Effort) -> Verdict:
             for count in (1, size, n - size):
                 regret, best = _charged(player, rounds, 60.0, _likely(count))
                 ratio = regret / learner.bound(rounds, best_loss=best).value
-                rows.append({"what": f"{name}, {type(tuning).__name__}, {size} of {n}", "y": ratio})
+                what = f"{name}, {type(tuning).__name__}, {size} of {n}"
+                ratios[what] = max(ratios.get(what, 0.0), ratio)
                 worst, runs = max(worst, ratio), runs + 1
-    best_rows: dict[str, float] = {}
-    for row in rows:
-        best_rows[row["what"]] = max(best_rows.get(row["what"], 0.0), row["y"])
-    shown = [{"what": what, "y": y} for what, y in best_rows.items()]
+    shown = [{"what": what, "y": y} for what, y in ratios.items()]
     picture = bars(
         "Regret of the mean play, divided by the bound",
         shown,
