@@ -187,7 +187,7 @@ def waiting(folder: Path, count: int) -> list[list[str]]:
         _, slowest = syncs(folder, 1.0)
         durable = _longest(lambda: store.act("b"), 3.0)
     return [
-        ["an open decision", f"{took:.0f} bytes", "<= 100 bytes", yes(took <= 100)],
+        ["a pending decision", f"{took:.0f} bytes", "<= 100 bytes", yes(took <= 100)],
         [f"longest pause of a draw with {count:,} open", shown(longest), "<= 20 ms", yes(longest <= 0.020)],
         ["the same until it is on the disk", f"{shown(durable)}; slowest bare sync {shown(slowest)}", "", ""],
     ]

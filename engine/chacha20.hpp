@@ -3,7 +3,8 @@
 //     a += b; d = (d ^ a) <<< 16;   c += d; b = (b ^ c) <<< 12;   a += b; d = (d ^ a) <<< 8;   c += d; b = (b ^ c) <<< 7
 //
 // on the columns and the diagonals of a 4 x 4 matrix, ten times; then the initial matrix is added. Outputs reveal neither
-// the key nor other outputs, which xoshiro256++ does not guarantee: noise that protects data is drawn from here.
+// the key nor other outputs, which xoshiro256++ does not guarantee, so noise that protects data is drawn from this
+// generator.
 #pragma once
 
 #include <cstring>

@@ -3,9 +3,9 @@
 // The distance of a column in a row is d = mean over the levels of |f - median|, and its usual distance is the mean of its
 // distances so far, after clipping. With at least three available columns, a column with at least 20 earlier distances is
 // moved to the distance limit = max(factor * its usual distance, mean of the usual distances) if d is larger:
-// f -> median + (limit/d) (f - median). All levels have the same factor limit/d <= 1, so quantiles that do not cross still
-// do not. The second argument lets a column that has always been the median move. Only earlier forecasts and those of the
-// row are used, no targets.
+// f -> median + (limit/d) (f - median). All levels have the same factor limit/d <= 1, so clipping does not make
+// quantiles cross. Because of the second argument, a column that has always been the median can move away from it. Only
+// forecasts of this row and of earlier rows are used, no targets.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,8 @@ struct ForecastClip {
         rows.resize(std::size_t(n), 0.0);
     }
 
-    /// Clip a row in place, level by level; `learn`: add its distances. Returns whether a forecast was moved.
+    /// Clip a row in place, level by level; `learn`: also add the distances of the row. Returns whether a forecast was
+    /// moved.
     bool row(double* f, bool learn) {
         double usual = 0.0, known = 0.0;
         for (i64 i = 0; i < n; ++i)
@@ -77,7 +78,7 @@ private:
     std::vector<double> middle_, sorted_;
     double found_ = 0.0;
 
-    /// Median of the available forecasts of a level; false if they are too few.
+    /// Median of the available forecasts of a level; false if there are too few of them.
     bool find_middle(const double* f) {
         sorted_.clear();
         for (i64 i = 0; i < n; ++i)

@@ -113,7 +113,7 @@ struct RuleBState {
     double* cap = nullptr;
 };
 
-/// Visit every array of a rule by its name, for layout, files and questions. `level` is e^(eta S), `weight`
+/// Visit every array of a rule by its name, for its layout, for files and for queries. `level` is e^(eta S), `weight`
 /// its part of the weights; both follow from the other arrays.
 template <class State, class Visit>
 HN_INLINE void each_array(State& b, Visit visit) {
@@ -140,7 +140,7 @@ struct RegretState {
     double *regret = nullptr, *second = nullptr, *largest = nullptr, *weight = nullptr;
 };
 
-/// Members that every combination of two layers has, and the places of the members if there is one more.
+/// Members of every combination of two layers, and the places of the members if there is one more member.
 inline constexpr i64 members = 4, most_seats = 8;
 
 /// State of a row until its target arrives, as one array. Forecasts on a grid of quantile levels have `places` per level,
@@ -177,7 +177,7 @@ struct Combination {
     const double* level = nullptr;
     RuleBState top, b, quick;
     /// Number of further members, 0 or 1; the forecast of such a member, one number per level, for the row that is
-    /// answered next, and its weights of the columns, if weights are asked for.
+    /// answered next, and its weights of the columns, if weights are requested.
     i64 outside = 0;
     const double *outside_forecast = nullptr, *outside_weights = nullptr;
     RegretState regrets;

@@ -2,9 +2,6 @@
 // observed losses. This header has a set, the rules of a learner, the losses, the state of a run and the
 // model of the solver, as named fields that do not depend on the instruction set. Vectors of a run have zeros
 // up to the next multiple of four.
-//
-// A set, the rules of a learner, the losses seen, the state of a run and the solver's model, in named fields and
-// free of any instruction set. Vectors of a run have zeros up to the next multiple of four, and room for four more.
 #pragma once
 
 #include "dispatch.hpp"
@@ -36,7 +33,7 @@ struct PointRules {
     double ridge;  // of a privacy statement, constant; 0 if there is none
     double loss_ridge;  // ridge added by each curved loss
     double scale_ridge;  // ridge per unit of scale, after the first curved loss
-    double accuracy;     // the largest distance from the exact argmin
+    double accuracy;     // largest distance from the exact argmin
 
     /// The ridge: of a privacy statement, or the smallest one that guarantees the distance from the argmin.
     HN_INLINE double ridge_of(i64 curved, double scale) const {

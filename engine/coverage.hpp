@@ -36,7 +36,7 @@ struct Residuals {
     double mean_spread = 0.0, answered = 0.0;
 };
 
-/// What is remembered of a row until its target comes; a scale of 0 is unknown.
+/// Data of a row that are kept until its target arrives; a scale of 0 is unknown.
 struct ResidualRow {
     double center, spread, scale[scales], unit;  // unit 0: nothing was proposed
 };
@@ -59,7 +59,8 @@ struct Tracker {
     HN_INLINE i64 width() const { return 1 + 3 * ends(); }
 };
 
-/// |theta| above this shifts an end no further, so that ends stay finite; theta itself is never clipped.
+/// If |theta| is above this number, the end is shifted no further, so that ends stay finite; theta itself is never
+/// clipped.
 inline constexpr double largest_shift = 300.0;
 
 struct CoverageKernels {

@@ -25,7 +25,7 @@ HN_INLINE Parts log_parts(double x) {
     const u64 exponent = upper ? 0x3fe0000000000000u : 0x3ff0000000000000u;
     const double m = __builtin_bit_cast(double, (word & 0x000fffffffffffffu) | exponent);
     const double* row = tables::logarithm[cell];
-    const double r = fma(m, row[0], -1.0);  // exact: c has ten bits
+    const double r = fma(m, row[0], -1.0);  // exact, because c has ten bits
     const double whole = double(k), start = fma(whole, tables::ln2_high, row[1]);
     const double t = start + r, lost = (start - t) + r;
     const double half = -0.5 * r, square = r * half;
@@ -62,7 +62,7 @@ HN_INLINE double exp(Parts x) {
     return fma(y, x.low, y);
 }
 
-/// x^a, x >= 0: within 2 ulp while the result is a normal number.
+/// x^a, x >= 0: within 2 ulp if the result is a normal number.
 HN_INLINE double pow(double x, double a) {
     if (__builtin_expect(!(x > 0.0 && x < infinity), 0)) {
         if (a == 0.0) return 1.0;

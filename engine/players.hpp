@@ -22,7 +22,7 @@ struct Players {
     bool (*begin)(const Setup&, Run&);
     /// Recompute the weights from the losses at the current scale.
     bool (*weigh_anew)(const Setup&, Run&);
-    /// Update the weights to the scale of the next round; `diagnosed` means as a part of the play.
+    /// Update the weights to the scale of the next round; `diagnosed`: as part of a round.
     bool (*make_ready)(const Setup&, Run&, bool diagnosed);
     /// Draw an action, or return -1 if the smoothing failed. Sets run.probability and run.weight.
     i64 (*act_expert)(AtPlay&);

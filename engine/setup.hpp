@@ -23,7 +23,7 @@ enum class Memory : int { HN_MEMORIES(HN_NAME) };
 enum class Counter : int { HN_COUNTERS(HN_NAME) };
 /// own: the learner draws from a second stream of the run, as the line in its header states.
 enum class Noise : int { none, own };
-/// What the weights are computed from; selects one of the three enums above.
+/// Kind of data that the weights are computed from; it selects one of the three enums above.
 enum class Weighing : int { smoothing, memory, counter };
 
 enum class Estimator : int {

@@ -16,9 +16,9 @@
 #define HN_KNOWN(fact)                        \
     do {                                      \
         if (!(fact)) __builtin_unreachable(); \
-    } while (false)  // the other cases are not compiled
+    } while (false)  // other cases are not compiled
 #define HN_COLD inline __attribute__((noinline, cold))
-#define HN_APART inline __attribute__((noinline))  // rare in a long run, frequent in the first rounds of many
+#define HN_APART inline __attribute__((noinline))  // rare in a long run, frequent in the first rounds of many runs
 
 namespace hn::HN_ISA {
 
@@ -124,7 +124,7 @@ HN_INLINE f64x4 sum16_of_four(const double* p) {
 }
 
 /// Lane j: base + x_0 + ... + x_j, as base + ((x_j + x_j-1) + (x_j-2 + x_j-3)). `base` becomes the last of
-/// them by a separate addition, so that the next four wait for one number instead of a vector.
+/// them by a separate addition, so that the next four sums wait for one number instead of a vector.
 HN_INLINE f64x4 partial_sums(double& base, f64x4 x) {
     const f64x4 zero{};
     x += __builtin_shufflevector(x, zero, 4, 0, 1, 2);

@@ -2,7 +2,7 @@
 //
 //     tsallis       x = argmin <L, x> - 2 s sum sqrt(x_i),      so that x_i = min(1, (s/(L_i - lambda))^2)
 //     entropy       x = argmin <L, x> + s sum x_i ln x_i,       so that x_i = min(1, e^((lambda - L_i)/s))
-//     left_out      the same for the items that are left out:   x_i = 1 - min(1, e^((L_i - lambda)/s))
+//     left_out      the same for the omitted items:   x_i = 1 - min(1, e^((L_i - lambda)/s))
 //     hedge         P(slate) proportional to e^(-loss of the slate/s)
 //     leaders       the m smallest L_i - s Z_i, Z_i exponential and independent
 //

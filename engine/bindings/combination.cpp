@@ -132,10 +132,10 @@ struct Mixer {
         const i64 count = i64(order.size()), rows = i64(forecasts.shape(0));
         require(i64(forecasts.shape(1)) == state.cells() && i64(mixed.size()) == rows * state.depth(),
                 "forecasts must have one entry per column, and mixed one per row");
-        require(i64(told.size()) == count, "told must have one target per event");
+        require(i64(told.size()) == count, "targets must have one entry per event");
         require(!weights || (i64(weights->shape(0)) == rows && i64(weights->shape(1)) == state.n),
                 "weights must have one row per row of forecasts");
-        for (i64 k = 0; k < count; ++k) require(order.data()[k] < rows, "order must have rows of the table");
+        for (i64 k = 0; k < count; ++k) require(order.data()[k] < rows, "order must have numbers of rows of the table");
         i64 k = 0;
         Happened happened;
         {
@@ -200,7 +200,7 @@ struct Mixer {
     const RuleBState& layer(const std::string& name) {
         require(has_rule_b(state.kind), "layers exist for rule B only");
         require(name == "b" || state.kind == Mixing::two_layers,
-                "this layer exists for the rule with two layers only");
+                "this layer exists only for the rule with two layers");
         require(name == "b" || name == "quick" || name == "top", "layer must be 'b', 'quick' or 'top'");
         return name == "b" ? state.b : name == "quick" ? state.quick : state.top;
     }
@@ -260,10 +260,10 @@ struct Mixer {
         const nb::dict rows = nb::cast<nb::dict>(entry(from, "open"));
         for (auto [key, value] : rows) {
             i64 row = 0;
-            must(nb::try_cast(nb::object(nb::borrow(key)), row), "open", "must have integers as rows");
+            must(nb::try_cast(nb::object(nb::borrow(key)), row), "open", "must have integer row numbers");
             In<double> found;
             must(nb::try_cast(nb::object(nb::borrow(value)), found) && i64(found.size()) == width, "open",
-                 "must have one number per entry of a pending row");
+                 "must have the number of entries of a pending row");
             const i64 slot = take();
             for (i64 k = 0; k < width; ++k) ticket(slot)[k] = found.data()[k];
             check_ticket(state, ticket(slot));

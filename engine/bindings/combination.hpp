@@ -177,13 +177,13 @@ inline void read_caps(Combination& state, const nb::dict& from, const nb::dict& 
         must(b->spread >= 0.0 && b->spread <= 1e300, "spread", "must be in [0, 1e300]");
         must(b->spread_rows >= 0.0 && b->spread_rows <= state.tally.settled &&
                  b->spread_rows == std::floor(b->spread_rows),
-             "spread_rows", "must be an integer of at most settled");
+             "spread_rows", "must be an integer, at most `settled`");
     }
     each_cap(state, [&](const char* name, RuleBState& b) {
         read_array(from, name, b.n, b.cap, 0.0, 1.7e308);
         for (i64 i = 0; i < b.n; ++i) {
             must(b.cap[i] == 0.0 || (b.cap[i] >= 1e-300 && b.rate[i] > 0.0), name,
-                 "must be 0, or at least 1e-300 and of an updated column");
+                 "must be 0, or at least 1e-300 if the column has a learning rate");
             if (b.cap[i] == 0.0 && b.rate[i] > 0.0) b.cap[i] = __builtin_inf();
         }
     });
@@ -201,7 +201,7 @@ inline void read_fields(Combination& state, const nb::dict& from) {
     for (const double* count : {&state.answered, &state.tally.settled, &state.regrets.settled})
         must(*count >= 0.0 && *count <= 0x1p53 && *count == std::floor(*count), "answered and settled",
              "must be integers between 0 and 2^53");
-    must(state.tally.settled <= state.answered, "settled", "must be at most answered");
+    must(state.tally.settled <= state.answered, "settled", "must be at most `answered`");
     must(state.b.grown >= 0.0 && state.top.grown >= 0.0, "grown", "must be >= 0");
     each_array_of_state(state, [&](const char* name, double* array, i64 count, double low) {
         read_array(from, name, count, array, low, 1.7e308);
@@ -210,7 +210,7 @@ inline void read_fields(Combination& state, const nb::dict& from) {
         for (i64 i = 0; i < b->n; ++i) {
             must(b->prior[i] > 0.0 && b->prior[i] <= 1.0 + 1e-9, "prior", "must be in (0, 1]");
             must(b->rate[i] == 0.0 || (b->rate[i] >= 1e-200 && b->rate[i] <= 1e200), "rate",
-                 "must be in the range of its kind");
+                 "must be within the limits of the field");
             must(b->rate[i] * b->gain[i] <= 700.0, "gain", "must have rate times gain of at most 700");
         }
     }
@@ -268,8 +268,9 @@ inline void check_ticket(const Combination& state, double* at) {
 ///
 /// Rule B: prior masses, caps and P are multiplied by n/(n + new), and a new column has the mass 1/(n + new). All of them
 /// are proportional, so weights and bounds are those of the columns that were empty from the start. AdaHedge: a new column
-/// has the loss of AdaHedge itself, as any column without a forecast, and Delta grows like ln n, so that the scale stays:
-/// sum m <= Phi_s(L) holds with the new column, whose loss is not below sum m, and 2 Delta remains a bound.
+/// has the loss of AdaHedge itself, as any column without a forecast, and Delta is multiplied like ln n, so that the
+/// scale does not change: sum m <= Phi_s(L) also holds with the new column, because its loss is at least sum m, and 2
+/// Delta remains a bound.
 inline void extend(Combination& to, Combination& from) {
     const double kept = double(from.n) / double(to.n), share = 1.0 / double(to.n);
     std::vector<double> numbers;

@@ -24,7 +24,7 @@ void take_loss(const LeaderOwner& leader, Phi phi, i64 count) {
 }
 
 Solved act(LeaderOwner& leader) {
-    require(leader.plays, "rules must be given to a leader that moves");
+    require(leader.plays, "a leader requires rules to draw moves");
     require(leader.region.kind != SetKind::other, "the engine cannot minimize over a set of kind 'other'");
     const Busy here = leader.alone();
     const Solved found = convex().act(leader.at(leader.solves()));
@@ -42,7 +42,7 @@ Solved play(LeaderOwner& leader, Phi phi, Table2<double> rows, In<double> target
     require(own.size() == marks.size(), "own must have one entry per mark");
     require(!moves || (i64(moves->shape(0)) == count && i64(moves->shape(1)) == d),
             "moves must have one row per round");
-    require(phi != Phi::own, "user-defined losses must be passed one by one");
+    require(phi != Phi::own, "user-defined losses must be passed one at a time");
     const Busy here = leader.alone();
     take_loss(leader, phi, count);
     std::vector<double> edge(std::size_t(leader.width()), 0.0);
@@ -71,7 +71,7 @@ void play_linear(nb::list runs, Table2<double> rows, In<i64> marks, OutTable2<do
         require(leader.plays && leader.region.kind != SetKind::other && leader.d() == d,
                 "a leader must have rules and a set that the engine can minimize over");
         require(!leader.solves(),
-                "play_linear must be called with leaders that have received linear losses only");
+                "play_linear requires leaders that have observed linear losses only");
         here.emplace_back(new Busy(leader.alone()));
         leaders.push_back(&leader);
     }
@@ -296,7 +296,7 @@ void bind_convex(nb::module_& m) {
         .def(
             "perturb",
             [](LeaderOwner& l) {
-                require(l.plays, "rules must be given to a leader that moves");
+                require(l.plays, "a leader requires rules to draw moves");
                 const Busy here = l.alone();
                 convex().perturb(l.rules, l.run, l.d());
                 return array_of(l.run.noise, l.d());

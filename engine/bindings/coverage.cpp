@@ -100,7 +100,7 @@ public:
     Intervals(const Intervals&) = delete;
     Intervals& operator=(const Intervals&) = delete;
 
-    /// (proposals level by level, or None if there are too few residuals; unit, 0 if unknown).
+    /// Return (proposals level by level, or None if there are too few residuals; unit, 0 if unknown).
     nb::tuple propose_one(i64 number, double center, In<double> forecasts) {
         require(!rows_.find(number), "the row is already pending");
         Fresh<double> out{std::size_t(state_.ends * proposers)};
@@ -119,15 +119,15 @@ public:
         if (found) rows_.close(number);
         return found;
     }
-    /// What happens in order: e >= 0 answers row e of the table, number first + e; e < 0 settles number ~e, or forgets it
-    /// if its target is NaN.
+    /// Process events in order: e >= 0 answers row e of the table, number first + e; e < 0 settles row number ~e, or
+    /// forgets it if its target is NaN.
     void events(In<i64> order, In<double> told, i64 first, In<double> centers, Table2<double> forecasts,
                 OutTable2<double> proposals, Out<double> units) {
         const i64 rows = i64(centers.size()), n = i64(forecasts.shape(1)), width = state_.ends * proposers;
         require(i64(forecasts.shape(0)) == rows && i64(units.size()) == rows && i64(proposals.shape(0)) == rows &&
                     i64(proposals.shape(1)) == width && told.size() == order.size(),
-                "arrays must have one row per row of the table, and told one target per event");
-        for (i64 k = 0; k < i64(order.size()); ++k) require(order.data()[k] < rows, "order must have rows of the table");
+                "arrays must have one row per row of the table, and one target per event");
+        for (i64 k = 0; k < i64(order.size()); ++k) require(order.data()[k] < rows, "order must have numbers of rows of the table");
         bool fine = true;
         {
             nb::gil_scoped_release released;
@@ -187,7 +187,7 @@ public:
             In<double> line;
             must(nb::try_cast(nb::object(nb::borrow(windows[std::size_t(i)])), line) &&
                      i64(line.size()) <= window_sizes[i],
-                 "windows", "must have at most as many numbers as they keep");
+                 "windows", "must have at most as many numbers as their capacity");
             SortedWindow& w = state_.window[i];
             for (i64 k = 0; k < i64(line.size()); ++k) w.line[k] = w.sorted[k] = line.data()[k];
             std::sort(w.sorted, w.sorted + line.size());
@@ -201,7 +201,7 @@ public:
             In<double> found;
             must(nb::try_cast(nb::object(nb::borrow(value)), found) &&
                      found.size() == sizeof(ResidualRow) / sizeof(double),
-                 "open", "must have the numbers of a pending row");
+                 "open", "must have the number of entries of a pending row");
             double* to = reinterpret_cast<double*>(&rows_.open(nb::cast<i64>(key)));
             for (std::size_t k = 0; k < found.size(); ++k) to[k] = found.data()[k];
         }
@@ -239,7 +239,7 @@ class CoverageTracker {
     void check(const double* base, double unit, const i64* groups, i64 count) const {
         require(unit > 0.0 && std::isfinite(unit), "unit must be positive");
         for (i64 k = 0; k < state_.ends(); ++k) require(std::isfinite(base[k]), "base ends must be finite");
-        for (i64 k = 0; k < count; ++k) require(groups[k] > 0 && groups[k] < group_count(), "groups must be known");
+        for (i64 k = 0; k < count; ++k) require(groups[k] > 0 && groups[k] < group_count(), "groups must be numbers of existing groups");
     }
 
 public:
@@ -294,13 +294,13 @@ public:
         const i64 rows = i64(units.size()), width = state_.ends();
         require(i64(base.shape(0)) == rows && i64(base.shape(1)) == width && i64(ends.shape(0)) == rows &&
                     i64(ends.shape(1)) == width && i64(starts.size()) == rows + 1 && told.size() == order.size(),
-                "arrays must have one row per row of the table, and told one target per event");
+                "arrays must have one row per row of the table, and one target per event");
         const i64* start = starts.data();
-        require(start[0] == 0 && start[rows] == i64(groups.size()), "starts must cover the groups");
+        require(start[0] == 0 && start[rows] == i64(groups.size()), "starts must begin at 0 and end at the number of groups");
         for (i64 e = 0; e < rows; ++e) require(start[e] <= start[e + 1], "starts must ascend");
         for (i64 k = 0; k < i64(order.size()); ++k) {
             const i64 e = order.data()[k];
-            require(e < rows, "order must have rows of the table");
+            require(e < rows, "order must have numbers of rows of the table");
             if (e >= 0) check(base.data() + e * width, units.data()[e], groups.data() + start[e], start[e + 1] - start[e]);
             else require(!std::isinf(told.data()[k]), "a target must be finite, or NaN to forget a row");
         }
@@ -366,9 +366,9 @@ public:
             In<i64> found;
             must(parts.size() == 2 && nb::try_cast(nb::object(parts[0]), numbers) &&
                      i64(numbers.size()) == state_.width() && nb::try_cast(nb::object(parts[1]), found),
-                 "open", "must have the numbers and the groups of a pending row");
+                 "open", "must have the entries and the groups of a pending row");
             for (std::size_t k = 0; k < found.size(); ++k)
-                must(found.data()[k] > 0 && found.data()[k] < group_count(), "open", "must have known groups");
+                must(found.data()[k] > 0 && found.data()[k] < group_count(), "open", "must have groups of the file");
             must(numbers.data()[0] > 0.0, "open", "must have positive units");
             TrackedRow& row = rows_.open(nb::cast<i64>(key));
             row.numbers.assign(numbers.data(), numbers.data() + numbers.size());

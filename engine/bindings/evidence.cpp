@@ -17,11 +17,11 @@ void act(Evidence& table, In<double> probabilities, i64 arm) {
     table.act(probabilities.data(), std::size_t(arm));
 }
 void settle(Evidence& table, u64 draw, i64 arm, double probability, double loss) {
-    require(draw >= 1 && draw <= table.draws, "draw must be the number of a draw of this table");
+    require(draw >= 1 && draw <= table.draws, "draw must be the number of an existing draw of this table");
     require(arm >= 0 && std::size_t(arm) < table.arms.size(), "arm must be an index of the table");
     require(probability > 0.0 && probability <= 1.0, "probability must be in (0, 1]");
     require(loss >= 0.0 && loss <= 1.0, "loss must be in [0, 1]");
-    require(table.pending > 0, "every draw is settled already");
+    require(table.pending > 0, "every draw has already been settled");
     table.settle(Evidence::version_of(draw), std::size_t(arm), probability, loss);
 }
 

@@ -8,10 +8,10 @@ namespace hn {
 
 namespace {
 void counts(const char* name, double x, double low, double high) {
-    must(x >= low && x <= high && x == std::floor(x), name, "must be an integer in the range of its kind");
+    must(x >= low && x <= high && x == std::floor(x), name, "must be an integer within the limits of the field");
 }
 void counts(const char* name, i64 x, i64 low, i64 high) {
-    must(x >= low && x <= high, name, "must be an integer in the range of its kind");
+    must(x >= low && x <= high, name, "must be an integer within the limits of the field");
 }
 }  // namespace
 
@@ -22,7 +22,7 @@ void check_numbers(const Setup& s, RunNumbers& run) {
     counts("taken", run.taken, -1, run.round);
     counts("fresh", run.fresh, 0.0, refresh);
     counts("arm", run.arm, 0, s.n - 1);
-    // AdaHedge accepts losses in any units, and starts at scale 0.
+    // AdaHedge accepts losses in any units and starts at scale 0.
     const bool any_units = s.is(Memory::adahedge);
     finite("own", run.own);
     must(any_units || (run.own >= 0.0 && run.own <= double(run.round) * (1.0 + 1e-9) + 1e-9), "own",
@@ -115,7 +115,7 @@ void check_memory(const Setup& s, const Run& run) {
         case Memory::private_hedge: {  // L + G, padding and seven states per arm; powers, norm and block
             const double most = 40.0 * (1.0 + settled);
             for (i64 k = n; k < 9 * n; ++k)
-                must(std::fabs(memory[k]) <= most, "memory", "must have sums of normal numbers, each below 40");
+                must(std::fabs(memory[k]) <= most, "memory", "must have sums of normal random numbers below 40 each");
             for (i64 k = 9 * n; k < 9 * n + 7; ++k)
                 must(memory[k] >= 0.0 && memory[k] <= 1.0, "memory", "must have powers of decay rates in [0, 1]");
             must(memory[9 * n + 7] >= 0.0 && memory[9 * n + 7] <= settled, "memory",
@@ -162,10 +162,10 @@ void must_agree(const Setup& s, const Run& run, Run& twin) {
          "must equal the number of settled rounds for learners with a memory, and -1 for others");
     if (s.is(Memory::tsallis_shannon)) return;  // its weights are recomputed at the next move
     twin.copy(s, run);
-    must(players().weigh_anew(s, twin), "losses", "must be losses for which the smoothing has a solution");
+    must(players().weigh_anew(s, twin), "losses", "must be losses for which the smoothing can compute weights");
     for (i64 i = 0; i < s.n; ++i)
         must(std::fabs(twin.w[i] / twin.total - run.w[i] / run.total) <= 1e-6, "weights",
-             "must be the weights of the losses");
+             "must be the weights computed from the losses");
 }
 
 void read_fields(const Setup& s, Run& run, const nb::dict& from, bool sees_all) {

@@ -10,7 +10,7 @@
 namespace hn {
 
 [[noreturn, gnu::noinline, gnu::cold]] inline void refuse(const char* name, const char* rule) {
-    throw nb::value_error((std::string(name) + " must " + rule).c_str());
+    throw nb::value_error((std::string(name) + " " + rule).c_str());
 }
 inline void must(bool holds, const char* name, const char* rule) {
     if (!holds) refuse(name, rule);
@@ -33,7 +33,7 @@ inline i64 whole(const nb::dict& from, const char* name, i64 low, i64 high) {
 
 /// Integer that a file stores as a double, of at most 2^53 in absolute value.
 inline i64 counted(const char* name, double x) {
-    must(std::fabs(x) <= 0x1p53 && x == std::floor(x), name, "must be an integer in the range of its kind");
+    must(std::fabs(x) <= 0x1p53 && x == std::floor(x), name, "must be an integer within the limits of the field");
     return i64(x);
 }
 
@@ -94,7 +94,7 @@ inline void read_array(const nb::dict& from, const char* name, i64 count, double
     must(i64(found.size()) == count, name, "must have one number per arm");
     for (i64 k = 0; k < count; ++k)
         must(found.data()[k] >= low && found.data()[k] <= high, name,
-             "must have finite numbers in the range of its kind");
+             "must have finite numbers within the limits of the field");
     for (i64 k = 0; k < count; ++k) to[k] = found.data()[k];
 }
 

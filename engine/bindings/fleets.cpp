@@ -64,7 +64,7 @@ OpenRead read_open(Fleet& fleet, const nb::dict& from, const In<u64>& drawn, int
         one.ticket = seen[k] = ticket_of(u32(learner), u32(round));
         one.arm = u32(within(arms.data()[k], 0, u64(fleet.setup.n - 1), "arm"));
         one.origin = std::uint16_t(within(origin.data()[k], 0, u64(origins - 1), "origin"));
-        // The version of evidence is stored above the flag.
+        // The version of the evidence is stored in the bits above the flag.
         one.slept = u8(within(slept.data()[k] & 255, 0, reduced || !words ? 0 : 1, "slept_open"));
         one.version = u8(within(slept.data()[k] >> 8, 0, 65, "slept_open"));
         one.probability = p.data()[k];
@@ -77,7 +77,7 @@ OpenRead read_open(Fleet& fleet, const nb::dict& from, const In<u64>& drawn, int
             must(bits[one.arm / 64] >> (one.arm % 64) & 1, "the mask of available arms",
                  "must contain the arm that was drawn");
         for (i64 j = fleet.setup.n; j < 64 * words; ++j)
-            must(!(bits[j / 64] >> (j % 64) & 1), "marks", "must be of arms between 0 and n - 1");
+            must(!(bits[j / 64] >> (j % 64) & 1), "marks", "must mark arms between 0 and n - 1");
         ++out.open_of[std::size_t(learner)];
     }
     std::sort(seen.begin(), seen.end());
@@ -203,7 +203,7 @@ using Flags = nb::ndarray<const bool, nb::c_contig, nb::device::cpu>;
 const bool* mask_of(const Fleet& fleet, nb::object awake, i64 count, Flags& kept, i64& per_decision) {
     per_decision = 0;
     if (awake.is_none()) return nullptr;
-    require(fleet.plan.mark_words > 0, "awake must be None for a learner without available arms");
+    require(fleet.plan.mark_words > 0, "awake must be None for a learner that does not support unavailable arms");
     kept = nb::cast<Flags>(awake);
     const i64 n = fleet.setup.n;
     if (kept.ndim() == 2) per_decision = n;

@@ -92,7 +92,7 @@ struct BlockOwner {
     void check(i64 runs, i64 columns) const {
         require(rounds == 0 || runs == 0 ||
                     per_run * (runs - 1) + per_round * (rounds - 1) + columns <= i64(losses.size()),
-                "losses must have an entry for every round and column of the block");
+                "losses must have one entry per round and column of the block");
         require(!drawn() || i64(coins.shape(0)) >= runs, "coins must have one stream per run");
     }
     AdviceTable table(i64 experts, i64 actions) const {
@@ -149,7 +149,7 @@ struct CurvesOwner {
     void check(i64 runs, i64 arms, i64 rounds) const {
         require(i64(own.shape(0)) == runs, "own, counts and moves must have one row per run");
         require(i64(counts.shape(1)) == arms, "counts must have one column per arm");
-        require(length() == 0 || length() >= rounds, "moves must have one column per round, or none");
+        require(length() == 0 || length() >= rounds, "moves must have one column per round, or no column");
     }
     double* best_of(i64 sequence) const {
         require(sequence >= 0 && sequence < i64(best.shape(0)), "best must have one row per loss sequence");
@@ -284,7 +284,7 @@ public:
         require(!noise || (noise->shape(0) == states.size() && noise->shape(1) == 4),
                 "noise must have four columns and one row per state");
         require(bool(first_runs) == (setup.setting == Setting::experts),
-                "first_runs is for experts: the first run of each state");
+                "first_runs (the first run of each state) is supported for experts only");
         if (first_runs) {
             streams.assign(words_of(words), words_of(words) + words.shape(0));
             own_total.assign(words.shape(0), 0.0);
@@ -336,7 +336,7 @@ public:
         return out.give();
     }
     double largest_span() const {
-        require(setup.is(Memory::adahedge), "largest_span is for AdaHedge");
+        require(setup.is(Memory::adahedge), "largest_span is available for AdaHedge only");
         double most = 0.0;
         for (const Run& run : states)
             most = std::max(most, reinterpret_cast<const AdaHedgeSums*>(run.memory)->span);
@@ -383,8 +383,8 @@ private:
     Outcome alone(const BlockOwner& block, const Marks& all, const CurvesOwner& curves,
                   Hindsight& hindsight) {
         require(count() == 1 && setup.setting == Setting::bandit && hindsight.columns() == setup.n,
-                "hindsight is for the one run of a bandit with the same arms");
-        require(block.per_round == setup.n, "hindsight is for losses with one row per round");
+                "hindsight requires a single run of a bandit with the same arms");
+        require(block.per_round == setup.n, "hindsight requires losses with one row per round");
         const i64 n = setup.n, part = n < look_ahead ? look_ahead / n : 1;
         BanditJob job = job_of(0, 1, block, curves);
         double* best = curves.best_of(0);
@@ -410,7 +410,7 @@ private:
         const auto found = std::find(firsts.begin(), firsts.end(), first);
         const i64 which = found - firsts.begin();
         require(found != firsts.end() && last == (found + 1 == firsts.end() ? i64(count()) : found[1]),
-                "runs of experts must be the runs of one state");
+                "a range of runs of experts must be the runs of one state");
         require(curves.mean.is_valid() && curves.mean.shape(0) == curves.best.shape(0),
                 "mean and best must have the same rows");
         const i64 n = setup.n, width = curves.width(), length = curves.length();
@@ -456,7 +456,7 @@ nb::object toss(Out<u64> coins, In<double> means, i64 stride, i64 rounds, i64 n)
     require(coins.size() == 4, "coins must have four words");
     require(rounds >= 0 && n >= 1 && (stride == 0 || stride == n), "stride must be 0 or n");
     require(rounds == 0 || stride * (rounds - 1) + n <= i64(means.size()),
-            "means must have an entry for every round and column");
+            "means must have one entry per round and column");
     Fresh<double> out(std::size_t(rounds * n));
     {
         nb::gil_scoped_release gil;

@@ -33,7 +33,7 @@ const bool* one_mask(const Fleet& fleet, nb::object awake, Mask& kept) {
     if (awake.is_none()) return nullptr;
     kept = nb::cast<Mask>(awake);
     require(i64(kept.size()) == fleet.setup.n && fleet.plan.mark_words > 0,
-            "awake must have one entry per arm, and needs a learner with available arms");
+            "awake must have one entry per arm, and requires a learner that supports unavailable arms");
     return kept.data();
 }
 
@@ -55,8 +55,8 @@ bool plays(Fleet& fleet, const Event& event, const bool* awake) {
     return fleet.number_of(event.round) == before;
 }
 
-/// -1, or the place of the first event that comes out otherwise than it is written. `fleet_of(event)` is its fleet, and
-/// `before(k, event)` runs before each.
+/// -1, or the place of the first event that differs from its record. `fleet_of(event)` is its fleet, and `before(k,
+/// event)` is called before each event.
 template <class FleetOf, class Before>
 i64 replay_events(FleetOf fleet_of, const Table2<u8>& rows, const bool* mask, Before before) {
     require(rows.shape(1) == sizeof(Event), "events must have 24 bytes each");
@@ -86,7 +86,7 @@ i64 replay_journal(nb::object unkeyed, nb::object keyed, Table2<u8> rows, nb::ob
     require(sequences.size() == rows.shape(0), "sequences must have one number per event");
     const auto fleet_of = [&](const Event& event) -> Fleet& {
         Fleet* const found = fleets[event.flags & 1];
-        require(found != nullptr && event.flags <= 1, "an event must belong to a learner with or without a key");
+        require(found != nullptr && event.flags <= 1, "an event must belong to one of the two fleets");
         return *found;
     };
     Mask kept;
@@ -236,7 +236,7 @@ int settle_one(nb::object held, u64 ticket, i64 arm, double p, double value) {
     const Standing found = standing(fleet.open.at(place), arm, p);
     if (found == Standing::open)
         require(fleet.settle({&ticket, 1}, &value).why == Refusal::none,
-                "an open decision could not be settled");
+                "a pending decision could not be settled");
     return int(found);
 }
 

@@ -172,7 +172,7 @@ void LeaderOwner::restore(const nb::dict& from) {
         must(nb::try_cast(nb::object(nb::borrow(entry(in, name))), found), name, "must be an array of numbers");
         must(i64(found.size()) == count, name, "must have the length given by the set and the losses");
         std::vector<double> read(found.data(), found.data() + found.size());
-        for (double x : read) must(x >= -large && x <= large, name, "must be finite and in the range of its kind");
+        for (double x : read) must(x >= -large && x <= large, name, "must be finite and within the limits of the field");
         return read;
     };
     const auto dictionary = [&](const char* name) {
@@ -183,14 +183,14 @@ void LeaderOwner::restore(const nb::dict& from) {
     const auto number = [&](const nb::dict& in, const char* name, double low, double high) {
         double x = 0.0;
         must(nb::try_cast(nb::object(nb::borrow(entry(in, name))), x), name, "must be a number");
-        must(x >= low && x <= high, name, "must be finite and in the range of its kind");
+        must(x >= low && x <= high, name, "must be finite and within the limits of the field");
         return x;
     };
     const Phi phi = Phi(whole(from, "phi", 0, int(Phi::own) - 1));
     must(phi != Phi::squared, "phi", "must be a kind of loss that is stored row by row, or there must be no rows");
     const double parameter = number(from, "parameter", 0.0, large);
     must(phi == Phi::huber || phi == Phi::hinge ? parameter > 0.0 : parameter == 0.0, "parameter",
-         "must be valid for its kind of loss");
+         "must be valid for the kind of loss");
     const i64 squares = whole(from, "squares", 0, i64(1) << 53);
     In<double> found;
     must(nb::try_cast(nb::object(nb::borrow(entry(from, "targets"))), found), "targets",
@@ -212,7 +212,7 @@ void LeaderOwner::restore(const nb::dict& from) {
     each_point_number(
         read, [&](const char* name, double& x) { must(&x == &read.own || x >= 0.0, name, "must be >= 0"); });
     must(read.round == std::floor(read.round) && read.round <= 0x1p53, "round",
-         "must be an integer in the range of its kind");
+         "must be an integer within the limits of the field");
     must(read.modelled == std::floor(read.modelled) && read.modelled <= 1.0 + double(rows + squares),
          "modelled", "must be an integer, at most the number of losses");
     must(read.last <= read.farthest && read.farthest <= read.distance, "distances",

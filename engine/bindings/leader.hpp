@@ -20,7 +20,7 @@ struct RegionOwner {
           low(lowest.data(), lowest.data() + lowest.size()),
           high(highest.data(), highest.data() + highest.size()) {
         const i64 d = i64(middle.size());
-        require(d >= 1, "a set must have a dimension");
+        require(d >= 1, "a set must have at least one dimension");
         const bool edged = kind == SetKind::box || kind == SetKind::simplex;
         require(!edged || (low.size() == middle.size() && high.size() == middle.size()),
                 "low and high must be of the set's dimension");

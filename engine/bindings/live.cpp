@@ -1,9 +1,6 @@
 // act and observe of a live player, as plain CPython methods without a Python frame. They handle the common
 // cases; all other cases (other types of numbers, a ticket of another player, a loss out of range) are passed
 // to the methods of the Python class, which have the error messages.
-//
-// What is usual is done here; whatever is not (another kind of number, a stranger's ticket, a loss out of range) is handed
-// to the slow methods of the Python class, which have the words.
 #include "player.hpp"
 
 namespace hn {

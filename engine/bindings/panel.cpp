@@ -50,8 +50,8 @@ struct Worker {
         c.awake = awake.get();
     }
 
-    /// Rows of [begin, end): a target is settled before the row `known` (of the whole table) is answered, those that are
-    /// known at the same time in the order of their rows. Returns the row in trouble, or -1.
+    /// Rows of [begin, end): a target is settled before the row `known` (of the whole table) is answered, targets that
+    /// are known at the same time in the order of their rows. Returns the first row with an error, or -1.
     i64 play(const PanelTable& table, const PanelResults& results, i64 which, Happened& happened) {
         const i64* known = table.known.data();
         const i64 begin = table.starts.data()[which], end = table.starts.data()[which + 1];
@@ -131,7 +131,7 @@ nb::tuple panel(const MixRule& rule, const PanelTable& table, const PanelResults
     if (table.outside) {
         require(rule.kind == Mixing::two_layers && table.outside_weights &&
                     i64(table.outside_weights->size()) == n,
-                "a further member needs the rule with two layers, and one weight per column");
+                "a further member requires the rule with two layers, and one weight per column");
         require(i64(table.outside->shape(0)) == rows && i64(table.outside->shape(1)) == like.depth(),
                 "a further member must have one forecast per row and level");
         like.outside = 1;
@@ -143,7 +143,7 @@ nb::tuple panel(const MixRule& rule, const PanelTable& table, const PanelResults
     require(series >= 0 && starts[0] == 0 && starts[series] == rows,
             "starts must begin at 0 and end at the number of rows");
     for (i64 s = 0; s < series; ++s) require(starts[s] <= starts[s + 1], "starts must ascend");
-    for (i64 t = 0; t < rows; ++t) require(known[t] > t, "known must be greater than the row itself");
+    for (i64 t = 0; t < rows; ++t) require(known[t] > t, "known must be greater than the number of the row");
     for (const auto* out :
          {&results.weights, &results.losses, &results.beside, &results.awake, &results.bounds})
         require(i64(out->shape(0)) == series && i64(out->shape(1)) == n,

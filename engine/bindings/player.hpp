@@ -221,7 +221,7 @@ public:
     // Evidence
 
     void keep_evidence(Evidence table) {
-        require(!sees_all && at.setup.setting == Setting::bandit, "evidence is for bandits");
+        require(!sees_all && at.setup.setting == Setting::bandit, "evidence is supported for bandits only");
         require(table.arms.size() == std::size_t(n()) && i64(table.draws) == drawn && i64(table.pending) == open() + forgotten,
                 "corrupt evidence: it differs from the moves of the player");
         evidence = std::move(table);

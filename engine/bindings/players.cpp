@@ -280,7 +280,7 @@ void bind_players(nb::module_& m) {
             "Settle a round that was played without a ticket.")
         .def_prop_ro("_adahedge",
                      [](Player& p) {
-                         require(p.at.setup.is(Memory::adahedge), "these sums are stored for AdaHedge only");
+                         require(p.at.setup.is(Memory::adahedge), "these sums are available for AdaHedge only");
                          const auto& sums = *reinterpret_cast<const AdaHedgeSums*>(p.at.run.memory);
                          nb::dict out;
                          out["gap"] = sums.gap;

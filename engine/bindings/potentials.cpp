@@ -84,7 +84,7 @@ void bind_potentials(nb::module_& m) {
     m.def(
         "perturbed_nodes",
         [](Smoothing kind, const std::vector<double>& parameters, In<double> L, double scale, i64 room) {
-            require(L.size() > 0 && room > 0, "L and room must be positive: at least one arm and one node");
+            require(L.size() > 0 && room > 0, "L must have at least one arm, and room at least one node");
             Fresh<double> p(L.size()), w{std::size_t(room)}, mass{std::size_t(room)};
             i64 used;
             {

@@ -1,4 +1,5 @@
-// Tickets as text: their fields, then BLAKE2b of them under a secret of the store's, in base64url without padding.
+// Tickets as text: their fields and the BLAKE2b MAC of the fields under a secret of the store, in base64url without
+// padding.
 //
 //     format 1   u8 1, u8 secret, 8s journal, 8s epoch, u32 learner, u16 shard, u16 arm, u64 sequence, u64 round, f64 p, key, MAC
 //     format 2   u8 2, u8 kind, 8s journal, 8s epoch, u32 learner, u16 shard, then as varints: secret, stage, sequence, number, round;
@@ -315,7 +316,7 @@ private:
     /// Append key and signature; return the length of the text.
     std::size_t signed_text(u8* raw, u8* at, const nb::bytes& key, char* text) const {
         const std::size_t size = std::size_t(at - raw) + key.size();
-        require(4 * (size + mac) <= 3 * longest - 3, "a ticket must have at most 4096 letters");
+        require(4 * (size + mac) <= 3 * longest - 3, "a ticket must have at most 4096 characters");
         std::memcpy(at, key.c_str(), key.size());
         sign(raw, size, raw + size);
         return write_text(raw, size + mac, text);
@@ -356,7 +357,7 @@ nb::bytes blake2b(nb::bytes data, nb::bytes key, std::size_t size) {
 }
 
 nb::bytes chacha20(nb::bytes key, u32 number, nb::bytes nonce) {
-    require(key.size() == 32 && nonce.size() == 12, "a key has 32 bytes and a nonce 12");
+    require(key.size() == 32 && nonce.size() == 12, "a key must have 32 bytes and a nonce 12 bytes");
     ChaCha20Key words;
     u32 apart[3], out[16];
     std::memcpy(words.word, key.c_str(), sizeof words.word);

@@ -54,14 +54,15 @@ public:
     Slates(i64 n, i64 m, double c, double a, double b, int estimator, double gamma, In<u64> words, double d, int play,
            int draw, bool all, bool ordered) {
         require(n >= 1 && n < (i64(1) << 31) && m >= 1 && m <= n, "a slate must have 1 to n items");
-        require(estimator >= 0 && estimator <= 2 && gamma >= 0.0, "the estimator must be known, and gamma >= 0");
-        require(words.size() == 4, "a stream has four words");
-        require(play >= 0 && play <= 4 && draw >= 0 && draw <= 2, "the play and the draw must be known");
+        require(estimator >= 0 && estimator <= 2 && gamma >= 0.0, "estimator must be 0, 1 or 2, and gamma >= 0");
+        require(words.size() == 4, "a stream must have four words");
+        require(play >= 0 && play <= 4 && draw >= 0 && draw <= 2, "play must be in 0..4, and draw in 0..2");
         require((play == int(SlatePlay::leaders)) == (draw == int(SlateDraw::leaders)) &&
                     (play != int(SlatePlay::hedge) || draw == int(SlateDraw::conditional)),
-                "the draw must fit the play");
-        require(!all || estimator == 0, "estimates are for losses of shown items only");
-        require(!ordered || (play == int(SlatePlay::leaders) && m < 128), "only up to 127 leaders are ordered");
+                "the draw is not supported for this kind of play");
+        require(!all || estimator == 0, "an estimator requires that only the losses of shown items are observed");
+        require(!ordered || (play == int(SlatePlay::leaders) && m < 128),
+                "ordered slates require the play of leaders and at most 127 items");
         setup_ = {n, m, Schedule{c, a, b, d}, SlateEstimator(estimator), gamma, SlatePlay(play), SlateDraw(draw)};
         all_ = all;
         ordered_ = ordered;
@@ -220,10 +221,10 @@ public:
         const double* baselines = nullptr;
         if (nb::isinstance<nb::tuple>(kept)) {
             const auto parts = nb::cast<nb::tuple>(kept);
-            require(nb::len(parts) == 2, "a restricted slate has a mask and weights");
+            require(nb::len(parts) == 2, "a restricted slate must have a mask and weights");
             const auto gone = mask(parts[0]);
             const auto weights = nb::cast<In<double>>(parts[1]);
-            require(weights.size() == count, "a restricted slate has one weight per item");
+            require(weights.size() == count, "a restricted slate must have one weight per item");
             double charged = 0.0;
             for (std::size_t k = 0; k < count; ++k) {
                 require(std::isfinite(weights.data()[k]) && weights.data()[k] >= 0.0, "weights must be finite and >= 0");

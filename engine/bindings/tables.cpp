@@ -174,7 +174,7 @@ nb::object combine_events(nb::handle player, Tallied& tally, const Price& price,
     const std::vector<double> nothing(count, std::numeric_limits<double>::quiet_NaN());
     Rows rows(at_play(player), tally, price, table, nothing.data());
     require(given.seen.size() == count && given.told.size() == order.size(),
-            "seen must have one entry per row, and told one per event");
+            "seen must have one entry per row, and targets one per event");
     require(i64(pending.forecasts.shape(1)) == tally.n && pending.weights.shape(0) == old &&
                 i64(pending.weights.shape(1)) == tally.n && pending.mixed.size() == old &&
                 pending.seen.size() == old,
@@ -222,7 +222,7 @@ void side_by_side(nb::list columns, i64 first, OutTable2<double> table) {
     std::vector<Column> from;
     for (nb::handle column : columns) from.push_back(nb::cast<Column>(column, false));
     for (const Column& column : from)
-        require(i64(column.shape(0)) >= first + rows, "columns must reach to the last row of the table");
+        require(i64(column.shape(0)) >= first + rows, "columns must have at least first + rows entries");
     for (i64 t = 0; t < rows; t += few)
         for (i64 i = 0; i < n; ++i) {
             const i64 step = from[std::size_t(i)].stride(0), stop = std::min(t + few, rows);

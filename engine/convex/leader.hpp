@@ -1,8 +1,7 @@
 // argmin_X G(x) + <b, x> by steps to the minimum over X of a quadratic model of G, whose Hessian is kept from round to
-// round and made anew when that pays: chord steps, else Newton.
-//
-// A move comes with the residual of its optimality conditions; G's ridge is its strong convexity, so the move is within
-// residual/ridge of the exact argmin.
+// round (chord steps) and recomputed if this is worth its cost (Newton steps). The residual of the optimality
+// conditions is computed for each move; G is strongly convex with constant ridge, so the distance of the move from the
+// exact argmin is at most residual/ridge.
 #pragma once
 
 #include "sets.hpp"

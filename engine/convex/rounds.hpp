@@ -15,7 +15,7 @@ HN_INLINE double perturb(const PointRules& rules, PointRun& run, i64 d) {
     return run.scale * run.spread;
 }
 
-/// noise = q + share normals, padded; its square.
+/// noise = q + share * normals, padded; returns its square.
 HN_INLINE double perturbed(double* total, const double* q, double share, const double* normals, i64 d) {
     const f64x4 by = splat(share);
     f64x4 sums{};
@@ -60,7 +60,7 @@ inline Solved act(const AtPoint& at) {
     return found;
 }
 
-/// Rounds of linear losses on a ball, x = center - radius v/||v||, v = q + noise: the same bits as round by round.
+/// Rounds of linear losses on a ball, x = center - radius v/||v||, v = q + noise: with the same bits as round by round.
 inline void play_on_ball(const AtPoint& at, const PointRounds& rounds) {
     const Region& region = *at.region;
     const PointRules& rules = *at.rules;

@@ -126,9 +126,10 @@ inline double residual(const Region& region, const double* x, const double* g) {
 
 // argmin over a ball of <g, y - x> + (y - x)'H(y - x)/2.
 //
-// H = P T P', T tridiagonal, P a product of reflections I - 2 m m'. Every H + push I is then solved in O(d), and P
-// applied in O(d^2). With s = y - center: s = -(H + push)^-1 a, a = g - H(x - center), where push is 0 or the root of
-// ||s|| = radius. 1/||s|| is concave in push, so Newton from the left never passes the root.
+// H = P T P', where T is tridiagonal and P a product of reflections I - 2 m m'. Systems with H + push I are then solved
+// in O(d), and P is applied in O(d^2). With s = y - center: s = -(H + push)^-1 a, a = g - H(x - center), where push is
+// 0 or the root of ||s|| = radius. 1/||s|| is concave in push, so Newton's method from the left never overshoots the
+// root.
 
 /// T (diagonal, off-diagonal) and the reflections of the model's H, which is overwritten; two rows of
 /// `mirrors` are working memory.
@@ -233,8 +234,9 @@ inline void ball_argmin(const Region& region, PointModel& model, double ridge, c
 
 // argmin over a box or a simplex of <g, y - x> + (y - x)'H(y - x)/2, by a primal active-set method.
 //
-// From the feasible x: minimise over the free coordinates (keeping their sum on the simplex), stop at the first bound
-// met and fix it; at a minimum free the coordinate whose multiplier is the most wrong.
+// From the feasible x: minimize over the free coordinates (with a constant sum on the simplex), stop at the first
+// active bound and fix that coordinate; at a minimum, free the coordinate whose multiplier has the wrong sign and the
+// largest absolute value.
 
 /// Cholesky: factor factor' = H[rows, rows], for m rows.
 inline void cholesky(const double* H, const i64* rows, i64 m, i64 d, double* factor) {

@@ -1,6 +1,7 @@
-// The sum of the losses seen, G(x) = <q, x> + x'Qx/2 + sum_i phi(<z_i, x>) + (ridge/2)||x - center||^2.
+// Sum of the observed losses, G(x) = <q, x> + x'Qx/2 + sum_i phi(<z_i, x>) + (ridge/2)||x - center||^2.
 //
-// Linear losses are in q, squared ones in q and Q; of the others the data are kept, a column of Z a loss.
+// Linear losses are stored in q, squared losses in q and Q; for other losses the data are stored, one column of Z per
+// loss.
 #pragma once
 
 #include "../convex.hpp"
@@ -55,7 +56,7 @@ inline bool slopes(const Sums& sums, double* work, i64 start, i64 m, bool curved
             }
             return true;
         case Phi::own: return sums.own(sums.whose, work, m, curved);
-        default: return true;  // in q and Q, without rows
+        default: return true;  // stored in q and Q, without rows
     }
 }
 

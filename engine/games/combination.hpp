@@ -1,9 +1,6 @@
 // Rows of forecasts: answers, and updates of every layer from a target. In two layers each member learns from
 // the slope at its own forecast, and the upper layer from the slope at the answer. A ticket stores the state
 // of the answer, so its target may arrive at any time.
-//
-// In two layers each member learns from the slope at the forecast that it gave itself, and the layer above from the slope
-// at the answer. A ticket keeps what the row was answered with, so its target may come whenever it likes.
 #pragma once
 
 #include "quantiles.hpp"

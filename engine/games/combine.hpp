@@ -1,9 +1,6 @@
 // Combination of forecasts row by row: p of the available columns, the mixture, the losses, and the step of
 // the learner. The target of a row is used only after the row is answered, except to check whether the row
 // can be settled. The steps are those of a live player, so a table and a player have identical weights.
-//
-// A row is answered before its target is looked at for anything but whether the row can be settled at all; the steps are
-// those of a live player, so a table and a player make the same weights, bit for bit.
 #pragma once
 
 #include "../combination.hpp"

@@ -57,9 +57,9 @@ HN_INLINE void pair_up(const E* a, const E* b, i64 n, u8* code) {
 }
 
 /// L_i += x_{t, E_ti} (or <E_ti, x_t>) for all experts and every round. Rounds are added in pairs, (x_t + x_{t+1}) first,
-/// so that the sixteen or fewer actions of a pair make one table of 256 sums, and an expert costs one look a pair. A
-/// block starts at an even round, so how a game is cut into blocks does not change a bit; the best after an odd round is
-/// taken without adding that round. `room`: 3 n numbers.
+/// so that the at most sixteen actions of a pair of rounds make one table of 256 sums, and each expert needs one lookup
+/// per pair. A block starts at an even round, so the blocks of a game do not change a bit of the result; the best loss
+/// after an odd round is computed without adding that round. `room`: 3 n numbers.
 template <class E>
 void expert_losses(const AdvisedBlock& block, const E* e, double* sums, const Marks& marks, Extremes out,
                    double* room) {

@@ -24,7 +24,7 @@ inline Outcome experts_game(const ExpertsJob& job) {
         }
         ++run.round;
         if (job.fictitious) {
-            // Play in round t the play of round t + 1.
+            // Play in round t the distribution of round t + 1.
             if (!settle_row(s, run, row, now, false)) return Outcome::failed(0, at.t);
             now = expected_loss(s, run, row);
         }

@@ -44,7 +44,7 @@ struct SoftmaxFour {
     }
     void store(const BanditJob& job, i64 first) {
         const Setup& s = *job.setup;
-        // A round checks the range of its total before it draws; after the last round this is still to be done.
+        // A round checks the range of its total before it draws; after the last round this check is still missing.
         f64x4 sums[m];
         const f64x4 mass = scan(sums);
         const i64x4 good = i64x4(mass > 1e-6) & i64x4(mass < 1e6 * double(s.n));
@@ -210,9 +210,6 @@ inline Outcome play_softmax_few(const BanditJob& job) {
 // Tsallis 1/2 and log-barrier bandits with up to sixteen arms: four runs per vector, one per lane. The
 // results are identical to draw_arm and settle_arm with Barrier<K>. A lane whose series does not converge is
 // computed by Barrier<K> alone.
-//
-// The bits are those of draw_arm and settle_arm with Barrier<K>. A lane whose series does not converge is computed by
-// Barrier<K> alone.
 
 /// Four runs with m places for arms (m even), and weight 0 beyond them.
 template <int K, bool Reduced, i64 m>

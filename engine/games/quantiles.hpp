@@ -1,8 +1,9 @@
 // Forecasts on a grid of quantile levels with weights common to the levels: f_i, x and z are vectors, and the loss is the
 // mean of the pinball losses of the levels, L(x, y) = (1/Q) sum_q pinball_q(x_q, y), convex in x with slope g.
 //
-// Whatever a rule learns, it learns from r_i = <g, z - f_i>. Weights that are common to the levels mix the numbers
-// <g, f_i> to <g, z>: so a row is settled as one of point forecasts <g, f_i> that was answered with <g, x>, at slope 1.
+// Every rule learns only from r_i = <g, z - f_i>. With weights that are common to the levels, the mean of the numbers
+// <g, f_i> is <g, z>, so a row is settled like a row with the point forecasts <g, f_i> and the answer <g, x>, at slope
+// 1.
 #pragma once
 
 #include "combine.hpp"
@@ -24,8 +25,9 @@ struct Line {
     double at, low, high, scale;
 };
 
-/// Columns of `places` a level, from f on; x is the answer whose slopes are taken, its levels `stride` apart. If z is not
-/// null, the distances of the columns from it, the mean of |z_q - f_q|, are written too; its levels are `apart` apart.
+/// Columns with `places` numbers per level, from f on; x is the answer at which the slopes are computed, with levels
+/// `stride` apart. If z is not null, the distances of the columns from z, means of |z_q - f_q|, are written too; the
+/// levels of z are `apart` apart.
 HN_INLINE Line line_of(Combination& c, const double* f, i64 places, const double* x, i64 stride, double y,
                        double* line, const double* z = nullptr, i64 apart = 1) {
     const double share = 1.0 / double(c.levels);

@@ -1,9 +1,8 @@
 // A bandit replayed on a log: row t has the action a_t that was logged, its loss, and its propensity p_t.
 //
-// The learner draws its own action; the row is accepted if that is a_t and a coin of floor/p_t agrees. Given that a row is
-// accepted its action has the learner's own distribution q, whatever the log's policy was, as long as floor is at most
-// every p_t: the accepted rows are a game of the learner's own. What is not accepted leaves no trace but the randomness
-// used up.
+// The learner draws its own action; the row is accepted if that is a_t and a coin of floor/p_t agrees. Given that a row
+// is accepted, its action has the learner's distribution q, for every logging policy, if floor is at most every p_t:
+// the accepted rows are a game of the learner. A rejected row changes nothing except the state of the random stream.
 #pragma once
 
 #include "../combination.hpp"
@@ -26,8 +25,8 @@ inline void replayed_distribution(ReplayJob& job, const Advised<i64>& heard) {
     for (i64 j = 0; j < s.actions; ++j) job.q[j] = q[j] / whole;
 }
 
-/// Estimate of a policy's loss from the rows before: the mean of each action, and for a new action the mean
-/// of all.
+/// Estimate of the loss of a policy from the rows before: the mean of each action, and for a new action the mean of all
+/// actions.
 struct Guess {
     double direct, here;
 };
@@ -49,8 +48,9 @@ inline double beside(double x, double total, double count) {
     return off * off;
 }
 
-/// The same for doubly robust terms, with the center clamped to the range of the losses: the conditional mean of a term is
-/// there, but terms can be 1/propensity times as large, and the interval needs X - center >= -(1 + 1/propensity) * range.
+/// The same for doubly robust terms, with the center clamped to the range of the losses. The conditional mean of a term
+/// is in this range, but terms can be 1/propensity times as large, and the interval requires X - center >= -(1 +
+/// 1/propensity) * range.
 inline double beside_clamped(double x, double total, double count, double low, double high) {
     const double mean = count > 0.0 ? total / count : 0.0;
     const double off = x - (mean < low ? low : mean > high ? high : mean);

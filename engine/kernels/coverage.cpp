@@ -17,7 +17,7 @@ HN_INLINE i64 position(const double* sorted, i64 count, double v) {
     return low;
 }
 
-/// Add a number; of a full window, the oldest leaves. Only the numbers between the two places move.
+/// Add a number; the oldest number of a full window is removed. Only the numbers between the two places move.
 HN_INLINE void add_number(SortedWindow& w, double v) {
     double* sorted = w.sorted;
     if (w.count < w.most) {
@@ -150,7 +150,7 @@ void issue_ends(const Tracker& t, const double* base, double unit, const i64* gr
         const double shift = sinh_of(max(-largest_shift, min(largest_shift, theta)));
         const double made = up ? base[end] + unit * shift : base[end] - unit * shift;
         issued[end] = made;
-        // A wider interval contains the narrower ones, whatever their states are.
+        // A wider interval contains the narrower ones, for all states.
         if (end >= sides) issued[end] = up ? max(made, issued[end - sides]) : min(made, issued[end - sides]);
         bases[end] = base[end];
         shifts[end] = issued[end] == made ? shift : (up ? issued[end] - base[end] : base[end] - issued[end]) / unit;

@@ -13,11 +13,11 @@ HN_INLINE f64x4 lambdas(int k) {
     return f64x4{first, 0.5 * first, 0.25 * first, 0.125 * first};
 }
 
-/// Center of a draw with probability p: share of a loss that is paid in advance, per bet.
+/// Center of a draw with probability p: share of a loss that is subtracted in advance, per bet.
 HN_INLINE f64x4 main_center(double center, double p, f64x4 lambda) {
     return p < smallest_probability ? f64x4{} : min(splat(center), splat(center_share * p) / lambda);
 }
-/// The same of the table of realized losses, from log[(1 - p/2)/(1 - p)].
+/// Centers for the table of realized losses, from log[(1 - p/2)/(1 - p)].
 HN_INLINE f64x4 regret_center(double center, double p, double reach, f64x4 mu) {
     if (p < smallest_probability) return f64x4{};
     return p >= 1.0 ? splat(center) : min(splat(center), splat(reach) / mu);
@@ -81,7 +81,7 @@ void settle(ArmEvidence& arm, double own_center, double p, double loss) {
     arm.settled += 1.0;
 }
 
-/// log sum_j w_j exp(W_j + lambda_j (C_j - theta)) and its derivative in theta.
+/// Return log sum_j w_j exp(W_j + lambda_j (C_j - theta)) and its derivative in theta.
 struct Capital {
     double log, slope;
 };

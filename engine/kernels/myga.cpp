@@ -1,13 +1,14 @@
-// MYGA (Allen-Zhu, Bubeck, Li 2018): advice of the real experts, and of thresholds that mistrust rare arms.
+// MYGA (Allen-Zhu, Bubeck, Li 2018): mixture of the advice of the experts and of thresholds that remove rare arms.
 //
-// w_e ~ e^(-eta L_e) over N experts and the thresholds s, gamma < s <= 1/2, 1/(2T) apart. zeta is the mean advice of the
-// experts; the likelier arms that hold half of it are the majority. T_s q moves the mass of the minority arms with
-// q_j <= s to the majority, in proportion. The mixture is its own fixed point, q = (sum_e w_e E_e + sum_s w_s T_s q)/W:
+// w_e ~ e^(-eta L_e) over N experts and the thresholds s, gamma < s <= 1/2, 1/(2T) apart. zeta is the mean advice of
+// the experts; the likeliest arms with half of the mass of zeta are the majority. T_s q moves the mass of the minority
+// arms with q_j <= s to the majority, in proportion. The mixture is a fixed point,
+// q = (sum_e w_e E_e + sum_s w_s T_s q)/W:
 //
-//     minority  q_j (W_N + sum_{s >= q_j} w_s) = sum_e w_e E_ej, the least such q_j
+//     minority  q_j (W_N + sum_{s >= q_j} w_s) = sum_e w_e E_ej, the smallest such q_j
 //     majority  in proportion to sum_e w_e E_ej
 //
-// and the play is T_gamma q. O(K T) a round, as published.
+// and the distribution played is T_gamma q. A round takes time O(K T), as published.
 #include "../myga.hpp"
 
 #include "../exp.hpp"
@@ -55,7 +56,7 @@ void mix(const MygaState& m, const double* advice, double* q, double* majority, 
     const double real = hear(m, advice, base, w, p);  // p stores the weighted advice until q is computed
     tails[m.thresholds] = 0.0;
     for (i64 k = m.thresholds - 1; k >= 0; --k) tails[k] = tails[k + 1] + exp(m.eta * (base - m.mistrust[k]));
-    // Likeliest arms until they have half of the mass: take the largest remaining arm repeatedly.
+    // Collect the likeliest arms until they have half of the mass: take the largest remaining arm repeatedly.
     double held = 0.0, lead = 0.0, minor = 0.0, moved = 0.0;
     for (i64 j = 0; j < m.actions; ++j) majority[j] = 0.0;
     while (held < 0.5) {

@@ -87,7 +87,7 @@ i64 observe_row(AtPlay& at, const double* losses, const double* ticket) {
                : -2;
 }
 
-/// lhat of a bandit's round: <p, lhat>, its span, and its maximum.
+/// Estimates lhat of a bandit's round: <p, lhat>, the span of lhat, and its maximum.
 struct Estimated {
     double paid, span, highest;
 };
@@ -109,8 +109,8 @@ HN_INLINE Estimated with_baselines(const Setup& s, const Run& run, const double*
     return {probability * lead + fold(mean) / total, highest - fold_min(low), highest};
 }
 
-/// One arm has changed and, with baselines, all likely arms by the same amount: one pass at each of two
-/// scales, with the same losses.
+/// Only one arm has changed, or with baselines all likely arms by the same amount: one pass at each of the two scales,
+/// with the same losses.
 Status observe_by_series(AtPlay& at, i64 arm, double probability, double weight, double x) {
     const Setup& s = at.setup;
     HN_KNOWN(by_series(s.path));
@@ -122,8 +122,7 @@ Status observe_by_series(AtPlay& at, i64 arm, double probability, double weight,
     const double value = charged(s, run, arm, weight, x), base = run.base, scale = next_scale(s, run);
     const bool half = s.path == Path::half,
                quick = half ? s.gamma == 1.5 : s.path == Path::barrier && s.gamma == 2.0;
-    // At the previous scale, where the root determines everything: started first, so that the two
-    // computations overlap.
+    // At the previous scale, where the root determines everything; started first, so that the two computations overlap.
     SeriesRoot root{};
     if (quick && scale != was.scale)
         root = half ? Barrier<2>::root_after(s, run, arm, value) : Barrier<1>::root_after(s, run, arm, value);
@@ -186,7 +185,7 @@ Status observe_arm(AtPlay& at, i64 arm, double probability, double weight, doubl
     if (s.path == Path::called && s.is(Smoothing::exponential) && !reduced)
         return observe_exponential(at, arm, probability, weight, x);
     if (s.path == Path::entropy_one && !reduced) {
-        // Two numbers of the previous state suffice.
+        // Two numbers of the previous state are enough.
         const double w = run.w[arm], L = run.L[arm];
         const Before was{&w - arm, &L - arm, run.total, run.value, run.scale};
         if (!settle_arm(s, run, arm, weight, x, true)) return Status::failed;

@@ -77,7 +77,7 @@ void settle_on(const SlateSetup& s, SlateRun& run) {
 void weigh_tsallis(const SlateSetup& s, SlateRun& run, double scale) {
     const i64 n = s.n, m = s.m;
     const double inverse = 1.0 / scale;
-    // Clamped items have g = 0 in the sums, so that they are taken out again exactly.
+    // Clamped items have g = 0 in the sums, so that their contribution can be subtracted exactly.
     const auto enough = [&](i64 c) {
         const double zero = run.L[run.order[c]];
         return power_sums(run.L, n, zero, inverse, 1.0).second - double(c) > double(m - c);
@@ -106,12 +106,12 @@ void weigh_tsallis(const SlateSetup& s, SlateRun& run, double scale) {
     settle_on(s, run);
 }
 
-/// Capped entropy of the shown items, or of those that are left out, which are the shown ones for losses -L.
+/// Capped entropy of the shown items, or of the omitted items, which are the shown items for the losses -L.
 void weigh_entropy(const SlateSetup& s, SlateRun& run, double scale, bool left_out) {
     const i64 n = s.n, count = left_out ? n - s.m : s.m;
     const double inverse = (left_out ? -1.0 : 1.0) / scale;
     const auto at = [&](i64 k) { return run.order[left_out ? n - 1 - k : k]; };
-    /// e^(-(v_i - v_c)/s) of all items, v = L or -L; 1 for items before c.
+    /// Fill e^(-(v_i - v_c)/s) of all items, v = L or -L; 1 for items before c.
     const auto powers = [&](i64 c) {
         const double zero = run.L[at(c)];
         i64 i = 0;
@@ -120,7 +120,7 @@ void weigh_entropy(const SlateSetup& s, SlateRun& run, double scale, bool left_o
     };
     i64 c = count - 1;
     powers(c);
-    double sum = 0.0;  // of e^(-(v_j - v_c)/s) over the items from c on
+    double sum = 0.0;  // sums of e^(-(v_j - v_c)/s) over the items from c on
     for (i64 k = n - 1; k >= c; --k) sum += run.x[at(k)];
     // Without clamping item c - 1, no probability may exceed 1. If one does, it does so for every smaller c as well.
     while (c > 0) {
@@ -201,7 +201,7 @@ template <class Next> void pass(SlateRun& run, Next&& next) {
     }
 }
 
-/// The items of probability below 1; the others are always taken.
+/// Items of probability below 1; all other items are always taken.
 void gather(const SlateSetup& s, SlateRun& run, i64 count) {
     run.free_items = 0;
     run.wanted = count;
@@ -494,7 +494,7 @@ double draw_conditionally(const SlateSetup& s, SlateRun& run, i64 count, i64* it
     const i64 row = slate_row(run.wanted);
     double chance = 1.0;
     for (i64 i = 0; i < run.free_items && left > 0; ++i) {
-        // Of the items from i on, `left` are taken: place wanted - left.
+        // `left` of the items from i on must be taken: place wanted - left.
         const double *here = run.counts + i * row + (run.wanted - left), *next = here + row;
         const double taken = run.p[i] * next[1], skipped = run.rest[i] * next[0], sum = taken + skipped;
         // The multiples of 2^-64 keep small probabilities accurate.

@@ -1,7 +1,6 @@
-// A law of perturbations to the quadrature of FTPL, in one header: F, r = f/F and a change of variable made for them.
-//
-// The line HN_LAW(name) in a header of this folder is all that the build asks for: it makes the law's name in `Smoothing`,
-// in Python and here. `name##_law` then has `at` or `product`, and whatever of `Rules` is different for it.
+// Perturbation distribution for the quadrature of FTPL, in one header: F, r = f/F and a suitable change of variable.
+// The build finds the line HN_LAW(name) in a header of this folder, and defines the name of the law in `Smoothing` and
+// in Python. `name##_law` defines `at` or `product`, and the members of `Rules` that differ from their defaults.
 #pragma once
 
 #include "../smoothings/powers.hpp"
@@ -17,7 +16,7 @@ struct LawOf {
 };
 
 inline constexpr double far =
-    707.0;  // an arm whose probability is surely below e^-far is given probability zero
+    707.0;  // an arm whose probability is certainly below e^-far gets the probability zero
 
 struct Place {
     double w, dw;
@@ -25,9 +24,11 @@ struct Place {
 
 /// Defaults for laws on z > 0 with a light tail.
 struct Rules {
-    /// The gap d beyond which an arm's probability is surely below e^-far, P(Z > d) or, Gaussian, its square root.
+    /// Gap d beyond which the probability of an arm is certainly below e^-far, since it is at most P(Z > d) or, for the
+    /// Gaussian, its square root.
     static double reach(const LawOf&) { return infinity; }
-    /// The node w(t) and dw/dt, double exponential; w is measured from the lower end of the leader's support.
+    /// Node w(t) and dw/dt of the double-exponential rule; w is measured from the lower end of the support of the
+    /// leader.
     static Place place(const LawOf&, double t) {
         const double e = exp(-t), u = exp(t - e);
         return {u, u * (1.0 + e)};

@@ -1,10 +1,10 @@
-// AdaHedge (de Rooij, van Erven, Grunwald, Koolen 2014): w_i ~ e^(-L_i/s), s = Delta/ln n, Delta the sum of the mixability
-// gaps so far.
+// AdaHedge (de Rooij, van Erven, Grunwald, Koolen 2014): w_i ~ e^(-L_i/s), s = Delta/ln n, where Delta is the sum of
+// the mixability gaps so far.
 //
 // The gap is delta = <p, l> - m, m = -s log sum_i p_i e^(-l_i/s) = Phi_s(L + l) - Phi_s(L): the D_t of the master
-// identity. At Delta = 0 the scale is 0 and the play is even among the leaders. Losses are taken less their least of the
-// round, so a large offset costs no digits. A table, a game and a live player play this round, bit for bit.
-// parameter[0] is 1/ln n (0 for n = 1).
+// identity. At Delta = 0 the scale is 0 and the weights are uniform over the leaders. The smallest loss of the round is
+// subtracted from all losses, so that a large offset costs no digits. A table, a game and a live player compute this
+// round with the same bits. parameter[0] is 1/ln n (0 for n = 1).
 #pragma once
 
 #include "../rounds/drawing.hpp"
@@ -18,7 +18,7 @@ HN_INLINE AdaHedgeSums& adahedge_sums_of(Run& run) { return *reinterpret_cast<Ad
 /// The losses of the round, signed, in `places` places; 0 beyond n.
 HN_INLINE double* adahedge_losses(Run& run) { return run.memory + adahedge_sums; }
 
-/// Smaller scales are taken as 0, because their inverse could overflow.
+/// Smaller scales are treated as 0, because their inverse could overflow.
 inline constexpr double smallest_gap = 1e-300;
 
 /// Consecutive rounds: values that the next round waits for stay in registers.
@@ -49,8 +49,8 @@ struct AdaHedgeRounds {
             met.kept > 0.5 * met.mass ? -scale * log_ratio(met.kept, met.mass) : far(low, met.mass);
         const double gap = mean - mixed;
         sums.gap += gap > 0.0 ? gap : 0.0;
-        // log p_i/p_i' = (l_i - m)/s at one scale, at most 1/s; a leader that changes at scale 0 has no
-        // bound.
+        // log p_i/p_i' = (l_i - m)/s at one scale, which is at most 1/s; there is no bound for a leader that changes at
+        // scale 0.
         if (high > low) {
             if (scale > 0.0) {
                 if (level * scale < 1.0) level = max((high - low - mixed) / scale / (high - low), level);
@@ -100,7 +100,7 @@ struct AdaHedgeRounds {
         return leaders;
     }
 
-    /// `meet` at scale 0, where no share of the mass is certain to remain.
+    /// `meet` at scale 0, where no share of the mass need remain.
     HN_COLD Met meet_even(double low) {
         const double leaders = even();
         double above = 0.0;

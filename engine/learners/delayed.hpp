@@ -1,11 +1,12 @@
-// Tsallis and Shannon together, for late feedback (Zimmert, Seldin 2020): argmin <L, x> + F_t(x),
+// Sum of a Tsallis and a Shannon regularizer, for delayed feedback (Zimmert, Seldin 2020): argmin <L, x> + F_t(x),
 //
 //     F_t(x) = -2 sqrt(t) sum sqrt(x_i) + theta sum x_i log x_i,  theta = sqrt(2 D_t/log n),
 //
-// D_t the observations missing at each move, summed over the moves up to t, or min(s - 1, d) at move s if no loss is more
-// than parameter[0] = d moves late. With y = sqrt(x_i) stationarity is
-// sqrt(t)/y - 2 theta log y = c_i = d_i + c, d_i = L_i - min L: one c for sum x = 1, from the left, where nothing
-// overshoots (x_i is convex and decreasing in c). The memory: moves at the last call, D before the next move, D with it.
+// where D_t is the number of missing observations at each move, summed over the moves up to t, or min(s - 1, d) at move s
+// if no loss is more than parameter[0] = d moves late. With y = sqrt(x_i) stationarity is
+// sqrt(t)/y - 2 theta log y = c_i = d_i + c, d_i = L_i - min L. Newton's method finds the c with sum x = 1 from the left,
+// where it never overshoots, because x_i is convex and decreasing in c. The memory: moves at the last call, D before the
+// next move, D with the next move.
 #pragma once
 
 #include "memory.hpp"
@@ -21,7 +22,7 @@ inline double missing_so_far(const Setup& s, Run& run) {
         const double first = min(drawn, delay);
         return 0.5 * first * (first + 1.0) + (drawn - first) * delay;
     }
-    if (drawn != *moves) {  // the move whose D was predicted last has been drawn since
+    if (drawn != *moves) {  // the move for which D was predicted last has been drawn since
         *moves = drawn;
         *before = *with;
     }
@@ -40,14 +41,14 @@ inline double tsallis_shannon_root(double c, double s, double theta) {
     return exp(min(u, 0.0));
 }
 
-HN_MEMORY(tsallis_shannon, 3, Noise::none)  // moves at the last call, D before the next move, D with it
+HN_MEMORY(tsallis_shannon, 3, Noise::none)  // moves at the last call, D before the next move, D with the next move
 inline bool tsallis_shannon(const Setup& s, Run& run) {
     const double waiting = missing_so_far(s, run), scale = run.scale;
     const double theta = s.n > 1 ? sqrt(2.0 * waiting / log(double(s.n))) : 0.0;
     double low = run.L[0];
     for (i64 i = 1; i < s.n; ++i) low = min(run.L[i], low);
-    // Start from the last c, relative to the smallest loss at that time. It may be right of the root: one
-    // step leads to the left.
+    // Start from the last c, relative to the smallest loss at that time. If it is to the right of the root, one step
+    // leads to the left.
     double c = max(scale, run.warm + low);
     run.value = __builtin_nan("");
     for (int step = 0; step < 200; ++step) {

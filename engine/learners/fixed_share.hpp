@@ -1,13 +1,13 @@
-// Fixed share: Bayes, then a little of everything, w_i <- (1 - a) w_i e^(-l_i/s)/sum + a/n.
+// Fixed share: a Bayesian update, then mixing with the uniform distribution, w_i <- (1 - a) w_i e^(-l_i/s)/sum + a/n.
 //
-// The memory: L as last seen, then the mix losses summed, which are the potential of the master identity.
+// The memory: L after the last step, then the sum of the mix losses, which is the potential of the master identity.
 #pragma once
 
 #include "memory.hpp"
 
 namespace hn::HN_ISA {
 
-HN_MEMORY(fixed_share, n + 1, Noise::none)  // L seen, the mix losses summed
+HN_MEMORY(fixed_share, n + 1, Noise::none)  // L after the last step, and the sum of the mix losses
 inline bool fixed_share(const Setup& s, Run& run) {
     const auto [seen, mixed] = FixedShareMemory(run.memory, s.n);
     if (is_new(run)) {

@@ -1,9 +1,10 @@
-// LB-INF (Ito 2021): a log-barrier whose scale is fitted arm by arm, around a running prediction m of each loss.
+// LB-INF (Ito 2021): an optimistic log-barrier with one scale per arm, and a running prediction m of each loss.
 //
 //     p = argmin <S + m, p> - sum_i g_i log p_i,    S += m + (l - m_I)/p_I e_I
 //     g_i += v_i/(2 g_i log T),  v_i = (l - m_I)^2 ((1 - p_i)^2 if i = I else p_i^2),  m_I += (l - m_I)/4
 //
-// Without rounds ln(t + e - 1) stands for log T, and m_I is the mean of the losses of arm I, one of 1/2 added.
+// Without a number of rounds, log T is replaced by ln(t + e - 1), and m_I is the mean of the losses of arm I and of one
+// loss 1/2.
 //
 // p_i = g_i/(d_i + x), d_i = S_i + m_i - min: sum p = 1 is solved for x by Newton on 1/sum, which is concave in x, so that
 // steps from the left never overshoot. The memory: g, m, S, N; parameter[0] is log T, or 0.

@@ -1,10 +1,10 @@
-// Leaders of noisy sums: the noise is drawn as the game goes, and stays.
+// Leaders of noisy sums: the noise is drawn during the game and kept.
 //
-//     dropout      leader of sum_t Bernoulli((1 - a) l_{t,i}): a loss is heard, whole, or dropped
-//     random walk  leader of L_i + Z_i, each Z_i a walk of steps +-1/2, one more before every round
+//     dropout      leader of sum_t Bernoulli((1 - a) l_{t,i}): a loss is recorded as 1, or dropped
+//     random walk  leader of L_i + Z_i, where each Z_i is a walk with steps +-1/2, one step before every round
 //
-// Given its noise such a learner plays a leader, even among several (for the walk, among those that led before if any
-// still does): that is the distribution in place. The memory: L as last seen and the sums heard, or Z.
+// Given the noise, the distribution is uniform over the leaders (for the walk, over the previous leaders if one of them
+// still leads). The memory: L after the last step, and the recorded sums or Z.
 #pragma once
 
 #include "memory.hpp"
@@ -28,7 +28,7 @@ inline bool lead(const Setup& s, Run& run, bool loyal, Score score) {
     return true;
 }
 
-HN_MEMORY(dropout, 2 * n, Noise::own)  // L of the last step, the noisy sums
+HN_MEMORY(dropout, 2 * n, Noise::own)  // L after the last step, the noisy sums
 inline bool dropout(const Setup& s, Run& run) {
     const SeenAndSums memory(run.memory, s.n);
     double *seen = memory.seen, *heard = memory.sums;

@@ -1,10 +1,10 @@
-// Weights made of the regrets R_i = own - L_i and of what they summed up to, V_i = sum r_i^2 or C_i = sum |r_i|:
+// Weights computed from the regrets R_i = own - L_i and from the sums V_i = sum r_i^2 or C_i = sum |r_i|:
 //
 //     Squint          w_i = int_0^(1/2) e^(eta R_i - eta^2 V_i) d eta
 //     AdaNormalHedge  w_i = (e^([R_i+1]_+^2 / (3(C_i+1))) - e^([R_i-1]_+^2 / (3(C_i+1)))) / 2
 //     ML-Poly         w_i = [R_i]_+ / (1 + V_i)
 //
-// r_i = <p, l> - l_i is the regret of one round. The memory: L as last seen, then V or C.
+// r_i = <p, l> - l_i is the regret of one round. The memory: L after the last step, then V or C.
 #pragma once
 
 #include "../combination.hpp"
@@ -102,8 +102,8 @@ inline bool ml_poly(const Setup& s, Run& run) {
     return true;
 }
 
-// Rules that weigh columns by the regrets r_i = g (x - f_i) of their slopes, in whatever units: R_i = sum r_i, and of
-// columns asleep nothing moves. B = max |r| over all columns and rows so far.
+// Rules that weight columns by the regrets r_i = g (x - f_i) of the slopes, in any units: R_i = sum r_i over the rows
+// in which the column is available. B = max |r| over all columns and rows so far.
 //
 //     ML-Poly         w_i ~ [R_i]_+ / (B^2 + V_i), V_i = sum r_i^2             (Gaillard, Stoltz, van Erven 2014; opera)
 //     BOA             w_i ~ eta_i e^(eta_i S_i), S_i = sum r_i - eta_i r_i^2, eta_i = min(1/(2 M_i), sqrt(ln n / V_i))
@@ -112,7 +112,7 @@ inline bool ml_poly(const Setup& s, Run& run) {
 //     AdaNormalHedge  of R_i/B and sum |r_i|/B                                 (Luo, Schapire 2015)
 //     fixed share     w_i <- (1 - a) w_i e^(eta r_i)/sum + a/n, a = 1/(t+1), eta = min(1/B, sqrt(ln n / sum max r^2))
 //
-// Where the range is not known before, no bound is proved for them here.
+// If the range is not known in advance, no bound is proved for these rules here.
 
 /// p of the available columns, normalized, even if no available column has a weight.
 inline void share_regrets(const RegretState& s, Mixing kind, const double* f, double* p) {

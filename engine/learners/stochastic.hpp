@@ -1,7 +1,6 @@
-// Learners for i.i.d. losses: what they know of an arm is how often it was played and what that cost.
-//
-// The memory: N_i, the losses of arm i that have come, then their sum. Where the rule leaves several arms the play is even
-// among them, and the probability of a move says so; where it leaves one, it is 1.
+// Learners for i.i.d. losses, which store the number and the sum of the losses of each arm. The memory: N_i, the number
+// of observed losses of arm i, then their sums. If the rule selects several arms, the distribution is uniform over
+// them, and the move has this probability; otherwise its probability is 1.
 #pragma once
 
 #include "memory.hpp"
@@ -39,12 +38,12 @@ inline double least_of(const Setup& s, Run& run, Score score) {
     return even_among_least(s, run);
 }
 
-// The arm of least mean so far, and some exploring.
+// The arm with the smallest mean so far, and exploration.
 //
 //     epsilon-greedy       p = e/n + (1 - e) among the leaders, e constant or min(1, (n ln t/t)^(1/3))
-//     explore then commit  every arm m times, then the leader of those n m losses for ever
+//     explore then commit  every arm m times, then always the leader after these n m losses
 //
-// parameter[0] is e, or -1 for the falling one; or m.
+// parameter[0] is e, or -1 for the decreasing e; or m.
 
 HN_COUNTER(epsilon_greedy, 2 * n, Noise::none)
 inline bool epsilon_greedy(const Setup& s, Run& run) {
@@ -84,7 +83,7 @@ inline bool explore_then_commit(const Setup& s, Run& run) {
     return true;
 }
 
-// The arm whose mean loss may be the least: a lower confidence bound of each mean m after N plays, t rounds settled.
+// The arm with the smallest lower confidence bound of its mean loss m after N plays, with t settled rounds.
 //
 //     UCB1    m - sqrt(2 ln t/N)                                  (Auer, Cesa-Bianchi, Fischer 2002)
 //     MOSS    m - sqrt(max(0, ln(T/(n N)))/N)                     (Audibert, Bubeck 2009)

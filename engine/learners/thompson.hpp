@@ -1,16 +1,13 @@
-// Thompson sampling: an arm drawn as it is the best under what is believed of its mean gain y = 1 - loss.
+// Thompson sampling: each arm is drawn with its posterior probability of having the largest mean gain y = 1 - loss.
 //
-//     Beta      y_i ~ Beta(1 + k_i, 1 + N_i - k_i), k_i of the N_i losses of arm i being 0; a loss between 0 and 1 is made 0
-//               or 1 by a coin of its own, which leaves its mean (Agrawal, Goyal 2012)
+//     Beta      y_i ~ Beta(1 + k_i, 1 + N_i - k_i), where k_i of the N_i losses of arm i are 0; other losses are
+//               first rounded to 0 or 1 at random, with the same mean (Agrawal, Goyal 2012)
 //     Gaussian  y_i ~ N(m_i, 1/(N_i + 1)), m_i the sum of the gains of arm i over N_i + 1 (Agrawal, Goyal 2013)
 //
-// A game draws the y_i and plays the largest. A live player draws in the same way and says how likely its arm was,
-//
-//     p_i = int f_i prod_(j != i) F_j,
-//
-// by panels of twelve nodes from right to left, as wide as the narrowest density there: the F_j are integrals over the
-// same nodes, so nothing is evaluated but densities. Good to 1e-12; no p_i is below 1e-30. The memory: N, the sums of the
-// losses that were taken in, and how many coins were tossed.
+// A game draws the y_i and plays the largest. A live player draws in the same way and also computes the probability of
+// its arm, p_i = int f_i prod_(j != i) F_j, by panels of twelve nodes from right to left, whose width is that of the
+// narrowest density there. The F_j are integrals over the same nodes, so only densities are evaluated. The accuracy is
+// 1e-12; no p_i is below 1e-30. The memory: N, the sums of the recorded losses, and the number of coins tossed.
 #pragma once
 
 #include "../convex/noise.hpp"
@@ -121,7 +118,7 @@ struct Belief {
 inline double panel_width(const Belief* belief, i64 n, double right, double left) {
     double width = right - left;
     for (i64 i = 0; i < n; ++i) {
-        if (belief[i].low >= right) continue;  // all of it is above
+        if (belief[i].low >= right) continue;  // all of it is above `left`
         width = min(width, max(belief[i].deviation, right - belief[i].high));
     }
     return width;

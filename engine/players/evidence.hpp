@@ -49,7 +49,7 @@ struct Evidence {
         --pending;
     }
 
-    /// Estimate of the mean loss of an arm over all draws, from the smallest bet of both sides.
+    /// Estimate of the mean loss of an arm over all draws, from the smallest bet on both sides.
     double estimate(std::size_t arm) const {
         const double smallest = 1.0 / double(1 << (bets - 1));
         double e[2];

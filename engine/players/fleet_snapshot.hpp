@@ -1,4 +1,4 @@
-// Snapshot of learners of a fleet. The rows are copied first; columns are made later, while the fleet continues.
+// Snapshot of learners of a fleet. The rows are copied first; columns are computed later, while the fleet continues.
 //
 // The fleet is blocked only while rows are copied, one page at a time if all learners are copied (see fleet_rows.hpp).
 // Sorting and conversion come afterwards, without the interpreter's lock.

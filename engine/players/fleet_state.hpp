@@ -11,7 +11,7 @@ namespace hn {
 
 inline constexpr i64 far = 40;  // decisions to prefetch: a lookup takes a few ns, memory about 100 ns
 
-/// Reason why a ticket or a loss of a batch is rejected.
+/// Reason for which a ticket or a loss of a batch is rejected.
 enum class Refusal : int { none, unknown, never_drawn, closed, twice, other_fleet, other_move, bad_loss };
 struct Refused {
     Refusal why;

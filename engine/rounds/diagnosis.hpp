@@ -1,15 +1,15 @@
-// What a live player says of its own stability: the terms of the master identity, and the realised level.
+// Stability diagnostics of a live player: the terms of the master identity, and the measured level.
 //
-// sum <p_t, l_t> = Phi(L_T) - Phi(0) + sum D_t + sum [Phi_t(L_t) - Phi_{t+1}(L_t)], exactly. run.drift and run.change keep
-// the two sums, run.level the largest divergence of one step at one scale over the span of its loss. The play itself
-// is never touched: what it does not already know is evaluated on a copy, warm starts included.
+// sum <p_t, l_t> = Phi(L_T) - Phi(0) + sum D_t + sum [Phi_t(L_t) - Phi_{t+1}(L_t)], exactly. run.drift and run.change
+// store the two sums, run.level the largest divergence of one step at one scale divided by the span of its loss. The
+// run itself is never changed: additional values are computed on a copy, including warm starts.
 #pragma once
 
 #include "weighing.hpp"
 
 namespace hn::HN_ISA {
 
-inline constexpr double least_span = 1e-3;  // below it the divergence is lost in rounding
+inline constexpr double least_span = 1e-3;  // smaller divergences are rounding errors
 
 /// log_gamma p - log_gamma q, the Tsallis logarithm; 0 if p is too small to be represented.
 HN_INLINE double log_gap(double p, double q, double gamma) {
@@ -85,7 +85,7 @@ inline double divergence(const Setup& s, const Run& run, const Before& was, cons
             // log p_i = (Phi - L_i)/scale, which also works if p_i underflows.
             worst = max(((run.L[i] - was.L[i]) - (then.value - was.value)) / was.scale, worst);
         } else if (s.weighing != Weighing::smoothing && p > 1e-290) {
-            worst = infinity;  // a learner with a memory may drop an arm altogether
+            worst = infinity;  // a learner with a memory may give an arm probability 0
         }
     }
     return worst;
@@ -108,7 +108,7 @@ inline bool diagnose(const Setup& s, Run& run, const Before& was, const Run* the
 
 /// The same for the current weights of a series (smoothings/barrier.hpp) after one pass: u_i = p_i^(-1/K) is
 /// (L_i - base)/scale + y, so the Tsallis logarithms of log-barrier and Tsallis 1/2 change by K (u'_i - u_i),
-/// most where the loss is `highest`.
+/// and the change is largest for the arm with the loss `highest`.
 HN_INLINE double series_gap(Path path, const RunNumbers& was, const Run& then, double highest) {
     const double moved = (highest - (then.base - was.base)) * was.inverse + (then.warm - was.warm);
     return max(path == Path::half ? 2.0 * moved : moved, 0.0);

@@ -19,7 +19,7 @@ HN_COLD i64 last_positive(const double* w, i64 n) {
 HN_INLINE bool is_drawn(const double* w, i64 n, i64 k) { return __builtin_expect(k < n && w[k] > 0.0, 1); }
 HN_COLD i64 drawn_instead(const double* w, i64 n, i64 k) { return last_positive(w, k < n ? k + 1 : n); }
 
-/// w_0 + ... + w_(m-1), m in fours: the last partial sum of `pick`.
+/// w_0 + ... + w_(m-1), with m a multiple of four: the last partial sum of `pick`.
 HN_INLINE double sum_of(const double* w, i64 m) {
     double base = 0.0;
     for (i64 j = 0; j < m; j += 4) partial_sums(base, load4(w + j));
@@ -141,7 +141,7 @@ HN_INLINE i64 pick_of_fan(const double* w, double& u) {
         const f64x4 sums = partial_sums(base, load4(w + j));
         const i64x4 below = i64x4(sums <= target);
         k += __builtin_popcount(unsigned(bits(below)));
-        // Sums ascend: the largest one at most u is the one before k
+        // sums ascend, so the largest sum that is at most u is the one before k
         before = max(before, only(below, sums));
     }
     if (!is_drawn(w, fan, k)) {
@@ -162,7 +162,7 @@ HN_INLINE i64 pick_of_crown(const double* top, i64 m, double& u) {
         u = infinity;
         return drawn_instead(top, m, k);
     }
-    if (k > 0) u = max(u - sums[k - 1], 0.0);  // the sums ascend up to an ulp
+    if (k > 0) u = max(u - sums[k - 1], 0.0);  // the sums ascend, up to an ulp
     return k;
 }
 HN_INLINE i64 descend(const double* w, i64 n, const double* tree, double u) {

@@ -1,10 +1,11 @@
-// The weight that stands for 1/p_i in the estimate lhat_i = weight * loss of a bandit.
+// The weight that replaces 1/p_i in the estimate lhat_i = weight * loss of a bandit.
 //
-// importance weighting: 1/p_i exactly. Geometric resampling, capped: min(cap, G), G geometric with success probability p_i:
-// redrawing until i comes up again has just this law, so G is drawn by inversion. Conditional resampling: sigma min(cap, G'),
-// sigma = #{j : L_j <= L_i}: arm i can only win when its draw is the largest of those sigma exchangeable ones, so G' is
-// geometric with sigma p_i. Implicit exploration: 1/(p_i + gamma). Reduced variance: 1/p_i, on the loss less a baseline
-// B_i = 1/2 where p_i >= 4/scale^2, which every arm is then charged; the baselines of the round are left in scratch.
+// importance weighting: 1/p_i exactly. Geometric resampling, capped: min(cap, G), where G is geometric with success
+// probability p_i: the number of draws until i is drawn again has this distribution, so G is drawn by inversion.
+// Conditional resampling: sigma min(cap, G'), sigma = #{j : L_j <= L_i}: arm i can only lead if its perturbation is the
+// largest of these sigma exchangeable ones, so G' is geometric with success probability sigma p_i. Implicit
+// exploration: 1/(p_i + gamma). Reduced variance: 1/p_i, applied to the loss minus a baseline B_i = 1/2 if p_i >=
+// 4/scale^2; every arm is charged its baseline. The baselines of the round are stored in scratch.
 #pragma once
 
 #include "weighing.hpp"
@@ -23,7 +24,7 @@ HN_INLINE double rank(const Setup& s, const Run& run, i64 i) {
     return double(sigma);
 }
 
-/// Ask a user-defined estimator; its baselines are left in scratch. NaN if it failed.
+/// Call a user-defined estimator; its baselines are stored in scratch. NaN if it failed.
 HN_COLD double foreign_weight(const Setup& s, Run& run, i64 i, double total) {
     return s.foreign_estimate.weigh(
         s.foreign_estimate.self, i, run.w, total, run.L, s.n, run.scale, run.stream,
@@ -32,7 +33,7 @@ HN_COLD double foreign_weight(const Setup& s, Run& run, i64 i, double total) {
 
 /// Weight of action i, drawn with probability mass/total; may advance the stream.
 HN_INLINE double weight_of(const Setup& s, Run& run, i64 i, double mass, double total) {
-    // Not total / mass, because games know 1 / mass long before the total.
+    // Multiplied by the inverse instead of total / mass, because games know 1 / mass long before the total.
     if (s.estimator == Estimator::importance_weighted) return total * (1.0 / mass);
     const double p = mass / total;
     switch (s.estimator) {
@@ -50,7 +51,7 @@ HN_INLINE double weight_of(const Setup& s, Run& run, i64 i, double mass, double 
     return total * (1.0 / mass);
 }
 
-/// L_j += B_j for j != i, B in scratch; returns the new L_i. `shift`: the largest B_j, which the likely arms have.
+/// L_j += B_j for j != i, B in scratch; returns the new L_i. `shift`: the largest B_j, that of the likely arms.
 HN_INLINE double add_baselines(const Setup& s, Run& run, i64 i, double weight, double loss, double& shift) {
     const double own = run.scratch[i], value = run.L[i] + own + (loss - own) * weight;
     f64x4 top{};

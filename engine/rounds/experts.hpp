@@ -66,8 +66,8 @@ HN_INLINE void multiply_row(const Setup& s, Run& run, const double* row) {
 inline constexpr double small_step = 0.1;
 
 /// Check, <w, row>, L += l, w *= e^(-l/scale) and the sums of sixteen, in one pass, with the results of
-/// first_outside, mean_under, multiply_row and sum_up. Returns false if a loss is out of range; the run then
-/// ends. `Plain`: losses in [0, 1], which need no normalization.
+/// first_outside, mean_under, multiply_row and sum_up. Returns false if a loss is out of range; the run then ends.
+/// `Plain`: losses in [0, 1], which need no normalization.
 template <bool Plain>
 HN_INLINE bool meet_row(const Setup& s, Run& run, const double* row, double& mean) {
     const double rate = -run.inverse;

@@ -1,16 +1,15 @@
-// Sleeping: play p restricted to the awake and renormalised; sleepers are charged the learner's own loss.
-//
-// With o = <p_awake, l> in the place of every sleeper's loss, <p, l> = o as well: one vector of losses, to which every
-// bound applies as it stands, and a sleeper's regret does not move while it sleeps. A bandit charges sleepers the loss
-// that it saw, whose mean is its own.
+// Available arms: p is restricted to the available arms and renormalized, and unavailable arms are charged the
+// learner's own loss. If o = <p_available, l> replaces the loss of every unavailable arm, then <p, l> = o as well. So
+// every bound applies to this vector of losses, and the regret against an arm does not change while the arm is
+// unavailable. A bandit charges unavailable arms the observed loss, whose mean is the learner's own loss.
 #pragma once
 
 #include "weighing.hpp"
 
 namespace hn::HN_ISA {
 
-/// Smallest probability of the available arms below which their shares underflow. Any play among them then keeps the
-/// guarantee up to this error per round, because <p, l> changes by at most that probability.
+/// Smallest probability of the available arms below which their shares underflow. Any distribution over them then
+/// satisfies the guarantee up to this error per round, because <p, l> changes by at most that probability.
 inline constexpr double least_mass = 1e-250;
 
 /// p = current weights restricted to the available arms (at least one), normalized, and mixed with uniform play of these

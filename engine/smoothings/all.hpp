@@ -1,7 +1,8 @@
-// Every smoothing that is called once a round: w, total and, where asked, value, for L at the scale in place.
+// All smoothings that are called once per round: they compute w, total and, if requested, value, for L at the current
+// scale.
 #pragma once
 
-#include "found_learners.hpp"  // written by the build: every header of learners/ that has a row
+#include "found_learners.hpp"  // written by the build: every header of learners/ with a row
 #include "../rounds/weighing.hpp"
 #include "heavy.hpp"
 #include "table.hpp"

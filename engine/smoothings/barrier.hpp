@@ -1,20 +1,21 @@
-// Tsallis 1/2 (K = 2) and the log-barrier (K = 1): w_i = u_i^-K, u_i = (L_i - base)/scale + y, y the root of S_K = 1,
-// S_k = sum u_i^-k.
-//
-// After one arm has changed, what that does to S_K and S_K+1 is known without a pass, and so is Newton's first step. One
-// pass then gives S_K .. S_K+3, and the root is the inverted series in e = S_K - 1,
+// Tsallis 1/2 (K = 2) and the log-barrier (K = 1): w_i = u_i^-K, u_i = (L_i - base)/scale + y, where y is the root of
+// S_K = 1, S_k = sum u_i^-k. After one arm has changed, the changes of S_K and S_K+1, and hence Newton's first step,
+// are known without a pass. One pass then gives S_K .. S_K+3, and the root is the inverted series in e = S_K - 1,
 //
 //     delta = x + b x^2 + (2 b^2 - c) x^3 + O(e^4),  x = e/(K S_K+1),
 //     b = (K+1)/2 S_K+2/S_K+1,  c = (K+1)(K+2)/6 S_K+3/S_K+1,
 //
-// from which the weights follow without another division: 1/(u + delta) = r (1 - t)(1 + t^2) + O(t^4), t = delta r. The
-// log-barrier has one more of each: (5 b^3 - 5 b c + d) x^4, d = (K+1)(K+2)(K+3)/24 S_K+4/S_K+1, and (1 + t^4).
-// Phi is stationary in y: at the root, and nearly so beside it,
+// from which the weights follow without a further division: 1/(u + delta) = r (1 - t)(1 + t^2) + O(t^4), t = delta r.
+// The log-barrier uses one more term of each series: (5 b^3 - 5 b c + d) x^4, d = (K+1)(K+2)(K+3)/24 S_K+4/S_K+1, and
+// (1 + t^4).
+//
+// Phi is stationary in y at the root, so near the root
 //
 //     Phi = base + scale (2 - y - S_1),    log-barrier: base + scale (n - y + sum log u_i).
 //
-// From anywhere: S_K^(-1/K) is concave in y, so Newton on it needs three or four passes from the last root, and from
-// the right of the root never passes it again; with base = min L, y >= 1 (no probability exceeds 1) is clear of the pole.
+// From any starting point: S_K^(-1/K) is concave in y, so Newton's method needs three or four passes from the last
+// root, and after a step to the left of the root it never overshoots; with base = min L, y >= 1 (no probability exceeds
+// 1) is away from the pole.
 #pragma once
 
 #include "../rounds/schedule.hpp"
@@ -44,7 +45,7 @@ public:
     }
 };
 
-/// y, and Phi at y; returns false if the series did not converge.
+/// Compute y, and Phi at y; returns false if the series did not converge.
 struct SeriesRoot {
     double y, value;
     bool fine;
@@ -55,13 +56,13 @@ struct Barrier {
     static_assert(K == 1 || K == 2);
     static constexpr bool longer =
         K == 1;  // with large learning rates, one more term of the series saves passes
-    static constexpr double small = longer ? 1e-3 : 2e-4;  // below it e^5 (e^4) is lost in rounding
+    static constexpr double small = longer ? 1e-3 : 2e-4;  // smaller e: e^5 (e^4) is below the rounding error
     static constexpr double least_y =
-        -3.0;  // y decreases if losses rise above base; above this value u loses no digits
+        -3.0;  // y decreases if losses exceed base; above this value u loses no digits
 
     template <class V> struct SumsOf {
         V s0, s1, s2, s3, s4;
-    };  // S_K .. S_K+3, and S_K+4 for the longer series, else S_1 (from `pass` only)
+    };  // S_K .. S_K+3, and S_K+4 for the longer series, otherwise S_1 (from `pass` only)
     using Sums = SumsOf<double>;
 
     template <class V> static HN_INLINE V power(V r) { return K == 2 ? r * r : r; }
@@ -69,7 +70,7 @@ struct Barrier {
     template <class V> static HN_INLINE V guess(V e) {
         return K == 2 ? e * (0.5 + e * (0.375 - 0.0625 * e)) : e * (1.0 + e);
     }
-    /// The same for any e.
+    /// The same step for any e.
     static HN_INLINE double newton(double s, double slope) {
         return (K == 2 ? sqrt(s) - 1.0 : s - 1.0) * s / slope;
     }
@@ -92,7 +93,7 @@ struct Barrier {
     }
     template <class V> static HN_INLINE V at_root(V r, V t) { return min(turned(r, t), V{} + 1.0); }
 
-    /// Pass r_j, with value instead of L_i, to a function, four at a time; returns the sums.
+    /// Pass r_j to a function, four at a time, with `value` instead of L_i; returns the sums.
     template <class Take>
     static HN_INLINE Sums pass(const Setup& s, const Run& run, double y, i64 i, double value, Take take) {
         const f64x4 from = splat(run.base), rate = splat(run.inverse), place = splat(y), here = splat(value);
@@ -111,22 +112,23 @@ struct Barrier {
         return {fold(s0), fold(s1), fold(s2), fold(s3), fold(s4)};
     }
 
-    /// The same into w.
+    /// As above, with the result written to w.
     static HN_INLINE Sums pass(const Setup& s, Run& run, double y, i64 i, double value) {
         return pass(s, run, y, i, value, [&](i64 j, f64x4 r) HN_WITHIN { store4(run.w + j, r); });
     }
 
-    /// The scale of the weights in place, and its inverse, when another one comes.
+    /// Scale of the current weights and its inverse, if the next round has another scale.
     template <class V> struct Before {
         V scale, inverse;
     };
-    /// Newton's first step after L_i has become `value`, from the weight, the sums and the y in place: where the pass is.
+    /// Newton's first step after L_i has become `value`, from the current weight, sums and y: the point of the pass.
     template <class V>
     static HN_INLINE V first_place(V value, V base, V old, V total, V slope_sum, V warm,
                                    const Before<V>& before, V scale, V inverse) {
         if constexpr (K == 1) {
-            // In units of L, where all but 1/scale is known before the new scale is: r = 1/l, l = L_i - base + scale y. The
-            // slope R + r^2 is (R l^2 + 1)/l^2, so that its division need not wait for that of r.
+            // In units of L, in which everything except 1/scale is known before the new scale: r = 1/l, l = L_i - base
+            // + scale y. The slope R + r^2 is (R l^2 + 1)/l^2, so that its division need not wait for the division of
+            // r.
             const V place = warm * before.scale, l = (value - base) + place, l2 = l * l, r = 1.0 / l;
             const V mine = old * before.inverse;
             const V rest = slope_sum * (before.inverse * before.inverse) - mine * mine,
@@ -134,7 +136,7 @@ struct Barrier {
             const V e = ((total * before.inverse - mine) + r) * scale - 1.0;
             return (place + guess(e) * (flat * inverse)) * inverse;
         } else {
-            const V ratio = before.scale * inverse;  // lengths in units of the scale grow by it
+            const V ratio = before.scale * inverse;  // lengths in units of the scale grow by this factor
             const V shrink = 1.0 / ratio, unit = shrink * shrink, y = warm * ratio;
             const V r = 1.0 / ((value - base) * inverse + y), p = power(r);
             const V e = ((total - old) * unit - 1.0) + p, rest = slope_sum - old * hn::HN_ISA::sqrt(old);
@@ -142,13 +144,14 @@ struct Barrier {
         }
     }
 
-    /// L_i = value at the scale in place, `before` that of the weights there, and Phi where asked; false if it failed.
+    /// Set L_i = value at the current scale; `before` is the scale of the current weights. Phi is computed if
+    /// requested. Returns false if it failed.
     static HN_INLINE bool after_one(const Setup& s, Run& run, i64 i, double value,
                                     const Before<double>& before, bool valued) {
         const double y = first_place(value, run.base, run.w[i], run.total, run.slope_sum, run.warm, before,
                                      run.scale, run.inverse);
         const Sums sums = pass(s, run, y, i, value);
-        run.L[i] = value;  // not before the pass, whose wide loads would wait for it
+        run.L[i] = value;  // not before the pass, because its wide loads would wait for this store
         const double delta = to_root(sums);
         if (__builtin_expect(!converges(sums.s0, y), 0)) {
             const bool fine = once_more(s, run, y + delta);
@@ -171,7 +174,7 @@ struct Barrier {
         return logs + delta * (sums.s0 - delta * (half - delta * (third - delta * fourth)));
     }
 
-    /// The root for L_i = value at the scale in place, and Phi there; nothing is changed, and no weight is made.
+    /// Root for L_i = value at the current scale, and Phi there; no state is changed, and no weight is computed.
     static HN_INLINE SeriesRoot root_after(const Setup& s, const Run& run, i64 i, double value) {
         const double y = first_place(value, run.base, run.w[i], run.total, run.slope_sum, run.warm,
                                      Before<double>{run.scale, run.inverse}, run.scale, run.inverse);
@@ -184,7 +187,8 @@ struct Barrier {
         return {y + delta, dual(s, run.base, run.scale, y + delta, sum), converges(sums.s0, y)};
     }
     static HN_INLINE bool converges(double s0, double y) { return abs(s0 - 1.0) < small && y > least_y; }
-    /// Where the series of the first pass is not exact, it is a good guess: another pass there, or from anywhere.
+    /// If the series of the first pass is not accurate enough, it is a good starting point: another pass there, or from
+    /// any point.
     static HN_APART bool once_more(const Setup& s, Run& run, double y) {
         if (longer && y > least_y) {
             const Sums sums = pass(s, run, y, -1, 0.0);
@@ -196,7 +200,7 @@ struct Barrier {
         return from_anywhere(s, run);
     }
 
-    /// After a pass at y: the weights at the root y + delta.
+    /// After a pass at y: compute the weights at the root y + delta.
     static HN_INLINE void step_to(const Setup& s, Run& run, const Sums& sums, double y, double delta) {
         const f64x4 step = splat(delta);
         for (i64 j = 0; j < s.n; j += 4) {
@@ -207,9 +211,9 @@ struct Barrier {
         run.moved = delta;
         run.warm = y + delta;
         run.slope_sum = sums.s1 - (K + 1) * sums.s2 * delta;
-        run.total = 1.0;  // up to rounding: that is what delta is for
+        run.total = 1.0;  // up to rounding errors, which delta corrects
     }
-    /// After a pass at the root y: the weights there.
+    /// After a pass at the root y: compute the weights there.
     static HN_INLINE void stay_at(const Setup& s, Run& run, const Sums& sums, double y) {
         for (i64 j = 0; j < s.n; j += 4) store4(run.w + j, power(load4(run.w + j)));
         run.placed = y;
@@ -218,15 +222,15 @@ struct Barrier {
         run.total = sums.s0;
         run.slope_sum = sums.s1;
     }
-    /// One weight, the sums and the warm start, from L, base, scale, placed, moved, slope_sum and the total in place: all
-    /// that `after_one` reads of weights that it makes anew. The same bits as of `again`.
+    /// Recompute one weight, the sums and the warm start from L, base, scale, placed, moved, slope_sum and the current
+    /// total: the values that `after_one` needs before it recomputes the weights. The bits are those of `again`.
     static HN_INLINE void again_one(const Setup&, Run& run, i64 i) {
         const double r = 1.0 / ((run.L[i] - run.base) * run.inverse + run.placed);
         run.w[i] = run.moved != 0.0 ? at_root(r, run.moved * r) : power(r);
         run.warm = run.moved != 0.0 ? run.placed + run.moved : run.placed;
     }
-    /// The weights, their sums and the warm start once more, from L, base, scale, placed and moved: the same bits. A step
-    /// of 0 comes of an error of 0, and then both ways agree.
+    /// Recompute the weights, their sums and the warm start from L, base, scale, placed and moved, with the same bits.
+    /// A step of 0 results from an error of 0, and then both computations agree.
     static HN_INLINE void again(const Setup& s, Run& run) {
         const double y = run.placed;
         const Sums sums = pass(s, run, y, -1, 0.0);
@@ -234,7 +238,7 @@ struct Barrier {
         else stay_at(s, run, sums, y);
     }
 
-    /// The same where the total and the slope's sum are in place: the weights and the warm start alone.
+    /// As above, if the total and the sum of the slopes are known: recompute only the weights and the warm start.
     static HN_INLINE void again_weights(const Setup& s, Run& run) {
         const f64x4 from = splat(run.base), rate = splat(run.inverse), place = splat(run.placed);
         const f64x4 step = splat(run.moved);
@@ -286,7 +290,7 @@ struct Barrier {
         }
         return dual(s, run.base, run.scale, run.warm, K == 2 ? fold(roots) : -product.log());
     }
-    /// Phi from y and from S_1, or from sum log u_i.
+    /// Phi from y and S_1, or from y and sum log u_i.
     static HN_INLINE double dual(const Setup& s, double base, double scale, double y, double sum) {
         return base + scale * (K == 2 ? (2.0 - y) - sum : (double(s.n) - y) + sum);
     }

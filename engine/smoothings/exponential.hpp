@@ -1,9 +1,10 @@
-// FTPL with exponential tails: with x = e^-w the play is an integral of a polynomial, and Gauss's rule is exact.
+// FTPL with exponential tails: with x = e^-w the probabilities are integrals of polynomials, for which Gauss's rule is
+// exact.
 //
 // Exponential: p_i = y_i int_0^1 prod_(j != i) (1 - y_j x) dx, y_j = e^-d_j: a polynomial of degree n - 1, so
-// (n + 1)/2 nodes are exact; 24 integrate e^-u on [0, 40] to 1e-15. Laplace: the same with y_j/2 above w = 0; below, each
-// arm with z < 0 has F(z) = e^z/2 and r(z) = 1, so the integrand is smooth between the breakpoints w = -d_j, and
-// falls at least like e^(k w) below the k-th of them.
+// (n + 1)/2 nodes are exact; 24 integrate e^-u on [0, 40] to 1e-15. Laplace: the same with y_j/2 above w = 0; below,
+// each arm with z < 0 has F(z) = e^z/2 and r(z) = 1, so the integrand is smooth between the breakpoints w = -d_j, and
+// decreases at least like e^(k w) below the k-th breakpoint.
 #pragma once
 
 #include "powers.hpp"
@@ -11,7 +12,7 @@
 namespace hn::HN_ISA {
 
 inline constexpr i64 most_nodes = 24;
-inline constexpr double depth = 39.0;  // beyond e^-depth of the total, an integrand is negligible
+inline constexpr double depth = 39.0;  // beyond e^-depth of the total an integrand is negligible
 
 /// Output of the nodes w of a rule and their masses A = G dw, for the Hessian; `used` counts them even if
 /// there is no space.
@@ -208,11 +209,11 @@ inline double laplace_leaders(const double* d, i64 n, double* p, double* room, N
     for (i64 j = 0; j < n; ++j) half[j] = 0.5 * exp(-gap[j]);
     double mean = upper_part(half, n, sums, nodes);
     double s = 0.0, behind = 0.0;  // behind: sum of the gaps of the arms below their breakpoint
-    double deep = 0.0;             // -log G(-s) + (s where a far arm gains it)
+    double deep = 0.0;             // -log G(-s), plus s if a far arm gains e^s
     i64 k = 0;
     const double logn = log(double(n));
     if (n > 1 && gap[1] > depth + logn + 1.0) {
-        // One leader with a large gap: down to `flat` every other F is 1 to the last digit.
+        // One leader with a large gap: down to `flat` every other F equals 1 to the last digit.
         const double flat = gap[1] - depth - logn, piece = -0.5 * expm1(-flat);
         sums[0] += piece;
         mean -= piece;

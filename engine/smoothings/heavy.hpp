@@ -1,15 +1,16 @@
-// Nodes for Frechet and Pareto, round after round: tables that are made once, joined by where the gaps end.
+// Nodes for Frechet and Pareto for repeated rounds: tables that are computed once, combined according to the largest
+// gap.
 //
 // Node k is at t = first + k h, and there
 //
 //     Frechet  c w = A D,  A = y^-(2/a) B,  y = log(1 + e^-t): e^-(c w)^-a is about e^-(y^2), a Gaussian on the left;
 //     Pareto   (1 + w)^a = 1 + A D,  A = e^(t - e^(-t/2)) B: the law's support begins double exponentially on the left;
 //     B = (1 + e^(t - turn))^more: on the right log w grows like t (Frechet of a < 2: like 2 t/a);
-//     D = e^(g e^((t - b)/2)), g = 2/a or 1: beyond t = b the tails end double exponentially.
+//     D = e^(g e^((t - b)/2)), g = 2/a or 1: beyond t = b the tails decrease double exponentially.
 //
-// An arm at gap d has its pole at w = -d, about pi away from the real line in t as long as b lies beyond it: then the
-// trapezoidal rule needs few nodes. A rule whose ends do not move with the gaps takes two to three times as many. b is a
-// multiple of h, so D is a table too, read from another place.
+// An arm at gap d has a pole at w = -d, about pi away from the real line in t if b is beyond it; then the trapezoidal rule needs few nodes.
+// A rule whose ends do not depend on the gaps needs two to three times as many. b is a multiple of h, so D is a table
+// too, read with an offset.
 #pragma once
 
 #include "../log.hpp"
@@ -21,7 +22,7 @@ namespace hn::HN_ISA {
 /// derivative of D.
 struct HeavyGrid {
     static constexpr double widest = 40.0;  // the largest b
-    static constexpr double ends = 8.0;  // t - b at the last node, where D is e^54 or more
+    static constexpr double ends = 8.0;  // t - b at the last node, at which D is at least e^54
     static constexpr double margin = 1.0;  // smallest distance of b from the last gap
 
     double h, from, turn, more;
@@ -80,10 +81,9 @@ inline void make_heavy_grid(const LawOf& law, i64 n, double* grid) {
     }
 }
 
-// Frechet and Pareto, round after round: the trapezoidal rule on the nodes above, four at a time.
-//
-// Even and odd nodes are two rules of twice the step: where they agree, their mean is right to the square of that. Gaps
-// that need more than one halving of the step go to trapezoid.hpp.
+// Frechet and Pareto for repeated rounds: the trapezoidal rule on the nodes above, four at a time. Even and odd nodes
+// are two rules with twice the step; the relative error of their mean is about the square of their relative difference.
+// Gaps that need more than one halving of the step are handled by trapezoid.hpp.
 
 /// 1/c with sum_j (c/(1 + c d_j))^a about 1, the scale of a Frechet leader; d has a multiple of four places,
 /// infinite beyond n.
@@ -107,7 +107,7 @@ HN_INLINE double heavy_scale(const LawOf& law, const double* d, i64 n) {
     return reach;
 }
 
-/// State of one law for repeated rounds (Square: its a is 2, and no power is computed).
+/// State of one law for repeated rounds (Square: a is 2, and no power is computed).
 template <bool Frechet, bool Square>
 struct Heavy {
     const LawOf& law;
@@ -139,7 +139,7 @@ struct Heavy {
             x[0] = first;
         }
     }
-    /// For `count` arms from j: f/F, without the factor a, into r; their factors of G into `whole`, of its
+    /// For `count` arms from j on: f/F, without the factor a, into r; the factors of G into `whole`, or of its
     /// logarithm for Frechet.
     template <int count> HN_INLINE void arms(f64x4 w, i64 j, f64x4& whole) const {
         f64x4 x[count], q[count];
@@ -179,7 +179,7 @@ struct Heavy {
             store4(r + 4 * j, tail / ((1.0 + y) * cdf));
         }
     }
-    /// Add four nodes to the sums of all arms; returns one bit per node, set if it matters for any arm.
+    /// Add four nodes to the sums of all arms; returns one bit per node, set if the node matters for any arm.
     HN_INLINE int visit(f64x4 q, f64x4 rate, double* into) const {
         f64x4 w, dw, whole = splat(Frechet ? 0.0 : 1.0);
         nodes(q, rate, w, dw);
@@ -231,13 +231,13 @@ bool heavy_run(const Setup& s, Run& run, const LawOf& law) {
         return rule.visit(load4(a) * load4(turned), slope, into);
     };
     i64 up = grid.start, down = grid.start - 4;
-    // The outermost node that does not matter is the end.
+    // The outermost node that does not matter for any arm is the end.
     while (up < end && visit(0, up, sums) & 8) up += 4;
     while (down >= 0 && visit(0, down, sums) & 1) down -= 4;
     if (up >= end || down < 0) return false;
     double h = grid.h;
     const double enough =
-        Frechet || n <= 16 ? 1e-6 : 1e-7;  // in the complex plane a product of many arms grows
+        Frechet || n <= 16 ? 1e-6 : 1e-7;  // in the complex plane a product over many arms grows
     bool fine = true;
     for (i64 j = 0; j < n; ++j) {
         const double even = sums[4 * j] + sums[4 * j + 2], odd = sums[4 * j + 1] + sums[4 * j + 3],

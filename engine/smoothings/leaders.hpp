@@ -19,8 +19,8 @@ inline LawOf law_of(Smoothing kind, const double* parameter) {
     return {kind, parameter[0], parameter[1], kind == Smoothing::gamma ? parameter[2] : 0.0};
 }
 
-/// Write the play at L to p; the mean is E max_j (Z_j - d_j), except for Frechet and Pareto. second, nodes:
-/// for the Hessian.
+/// Write the distribution at L to p; the mean is E max_j (Z_j - d_j), except for Frechet and Pareto. second, nodes: for
+/// the Hessian.
 inline Led leaders(Smoothing kind, const double* parameter, const double* L, i64 n, double scale, bool second,
                    double* p, Nodes& nodes) {
     const LawOf law = law_of(kind, parameter);

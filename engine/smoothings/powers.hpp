@@ -1,4 +1,4 @@
-// FTRL computed: p(L) = argmin <L, p> + F(p) on the simplex, by its one multiplier.
+// FTRL, computed: p(L) = argmin <L, p> + F(p) on the simplex, by its single multiplier.
 //
 // With d_i = L_i - min L >= 0, stationarity gives p_i as a decreasing function of d_i + m for one m > 0:
 //
@@ -38,9 +38,9 @@ struct PowerLeaders {
     bool fine;
 };
 
-/// Tsallis (0 < alpha < 1) and log-barrier (alpha = 0): fills w with p. beyond = (m - m0)/m0 >= 0; the one given is a
-/// warm start: from the right of the root one step of Newton on a concave function lands to the left of it, and from
-/// there on every step is to the right.
+/// Tsallis (0 < alpha < 1) and log-barrier (alpha = 0): fills w with p. beyond = (m - m0)/m0 >= 0; the given value is a
+/// warm start. From the right of the root, one Newton step for a concave function leads to the left of it, and from
+/// there every step is to the right.
 inline PowerLeaders power_leaders(const double* L, i64 n, double scale, double alpha, double beyond,
                                   double* w) {
     const double low = lowest(L, n), s = 1.0 / (1.0 - alpha);
@@ -88,7 +88,7 @@ inline double regularizer_value(const double* L, const double* w, i64 n, double 
 
 // Tsallis of any alpha, not too near 0 or 1: w_i = u_i^-s, u_i = (L_i - base)/m0 + y, s = 1/(1-alpha), m0 = scale alpha s.
 //
-// The series of barrier.hpp with a real power s in the place of K: one pass of logarithms and exponentials a round.
+// The series of barrier.hpp with a real power s instead of K: one pass of logarithms and exponentials per round.
 
 struct PowerSeries {
     static constexpr double small = 2e-4;
@@ -101,7 +101,7 @@ struct PowerSeries {
         return run.inverse / (s.parameter[0] * power_of(s));
     }
 
-    /// w_j = u_j^-s, with value instead of L_i; returns sum w r^k, k = 0 .. 3, r = 1/u.
+    /// w_j = u_j^-s, with `value` instead of L_i; returns sum w r^k, k = 0 .. 3, r = 1/u.
     static HN_INLINE Sums pass(const Setup& s, Run& run, double rate, double y, i64 i, double value) {
         const f64x4 from = splat(run.base), times = splat(rate), place = splat(y), here = splat(value);
         const f64x4 power = splat(-power_of(s));
@@ -120,7 +120,7 @@ struct PowerSeries {
         return {fold(s0), fold(s1), fold(s2), fold(s3)};
     }
 
-    /// Set L_i = value at the current scale, `before` is that of the weights; returns false if it failed.
+    /// Set L_i = value at the current scale; `before` is the scale of the current weights. Returns false if it failed.
     static inline bool after_one(const Setup& s, Run& run, i64 i, double value, double before) {
         const double K = power_of(s), rate = rate_of(s, run);
         const double ratio = before * run.inverse, shrink = 1.0 / ratio;

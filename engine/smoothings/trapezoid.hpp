@@ -1,9 +1,6 @@
 // Integrand of FTPL for the laws of laws/, in the variable of each law. G(w) = prod_j F(w + d_j) and r(w +
 // d_i), r = f/F. The change of variable w(t) is double exponential, so that the integrand in t is smooth and
 // decreases fast at both ends.
-//
-// G(w) = prod_j F(w + d_j) and r(w + d_i), r = f/F. The change of variable w(t) is double exponential, so that the
-// integrand in t is smooth and falls fast at both ends.
 #pragma once
 
 #include "exponential.hpp"
@@ -47,13 +44,13 @@ inline double product_and_ratios(const LawOf& law, double w, const double* d, i6
 
 // The trapezoidal rule of FTPL for Gamma, Weibull, Frechet, Pareto and Gaussian perturbations.
 //
-// After the change of variable above the error of the trapezoidal rule is squared each time its step is
-// halved, so the difference of two steps certifies the finer one.
+// After the change of variable above, each halving of the step squares the error of the trapezoidal rule, so the
+// difference between two step sizes bounds the error of the smaller one.
 
-/// Relative change under halving that ends the refinement. The error of the finer rule is its square as long as no
-/// singularity is near; `close_by` is for the cases where one may be: see `agreement`.
+/// Relative change under halving that ends the refinement. The error of the finer rule is the square of this change
+/// unless a singularity is near; `close_by` is for cases in which one may be near: see `agreement`.
 inline constexpr double agree = 1e-6, close_by = 1e-11;
-inline constexpr double negligible = 1e-17;  // a term below this part of its arm's sum
+inline constexpr double negligible = 1e-17;  // smaller terms, relative to the sum of their arm, are negligible
 inline constexpr double deepest =
     -640.0;  // below w = e^deep the integrand is a pure power of w; G(w) w is still e^deepest
 
@@ -66,7 +63,7 @@ inline double first_step(const LawOf& law, i64 n) {
     return 0.36 / (wide > 2.6 ? wide : 2.6);
 }
 
-/// A t at which G is not small: the upper 1/n quantile of the law, or a larger one.
+/// Return a t at which G is not small: the upper 1/n quantile of the law, or a larger one.
 inline double centre(const LawOf& law, i64 n) {
     const double spread = log(double(n)) + 1.0;
     if (law.kind == Smoothing::gaussian) return 0.0;
@@ -79,9 +76,9 @@ inline double agreement(const LawOf& law, bool second) {
     return second || (law.a < 1.0 && law.kind != Smoothing::gaussian) ? close_by : agree;
 }
 
-/// Below w = e^deep the sums' integrand is w^order d(log w); deep is -inf if it never matters. With m arms tied at the
-/// lead the order is m a for the play and m a - 1 for the Hessian; where that is not positive, its rows of tied arms
-/// are infinite, and the other rows have m a.
+/// Below w = e^deep the sums' integrand is w^order d(log w); deep is -inf if it never matters. With m tied leaders the
+/// order is m a for the probabilities and m a - 1 for the Hessian; if m a - 1 is not positive, the rows of the tied
+/// arms are infinite, and the other rows have order m a.
 struct AtZero {
     double order, deep;
     bool infinite;
@@ -140,7 +137,7 @@ struct Quadrature {
                 w = exp(zero.deep);
                 dw = w * (1.0 + e) / power * exp(zero.order * (log_w - zero.deep));
                 if (law.kind == Smoothing::weibull && law.a < 0.05 && !second) {
-                    // For such a small power, w^a is not small: F = 1 - e^-u, u = w^a, is not a pure power.
+                    // For such a small power, w^a is not small: F = 1 - e^-u, u = w^a, is not approximately a power.
                     const double u = exp(law.a * log_w), v = exp(law.a * zero.deep);
                     dw *= exp(v - u) * pow(shrunk(u) / shrunk(v), zero.order / law.a - 1.0);
                 }
@@ -186,7 +183,7 @@ struct Quadrature {
             first = i64(__builtin_floor((-0.5 * gap - 9.5) / h));
             last = i64(__builtin_ceil(11.0 / h));
         }
-        // Add nodes upward, then downward, until a node matters for no arm; the interval of the Gaussian has
+        // Add nodes upward, then downward, until a node does not matter for any arm; the interval of the Gaussian has
         // fixed ends.
         for (int direction = 0; direction < 2; ++direction) {
             i64 index = direction == 1 ? -1 : line ? first : 0;
@@ -198,8 +195,8 @@ struct Quadrature {
                     if (nodes.room > 0) nodes.add(v.w, v.weight);
                 }
                 if (!line) {
-                    // The first node that does not matter is the end, because a peak may be between it and
-                    // the last one that does.
+                    // The first node that does not matter is not necessarily the end, because a peak may be between it
+                    // and later nodes that do.
                     first = index < first ? index : first;
                     last = index > last ? index : last;
                     // w times a density ends later than the density, so E max of a Weibull law needs a wider
@@ -254,8 +251,8 @@ inline double difference_of_products(const LawOf& law, double w, const double* d
     return total > 1.0 ? exp(start + total) - exp(start) : exp(start) * expm1(total);
 }
 
-/// E max_j Z_j - E max_j (Z_j - d_j) = int (G_d(w) - G_0(w)) dw for Frechet and Pareto: their own tails are too heavy to
-/// integrate when a is near 1; this difference falls by a power faster. NaN if it failed.
+/// E max_j Z_j - E max_j (Z_j - d_j) = int (G_d(w) - G_0(w)) dw for Frechet and Pareto: their own tails are too heavy
+/// to integrate if a is near 1; this difference decreases faster by one power. NaN if it failed.
 inline double excess(const LawOf& law, const double* d, i64 n) {
     double h = first_step(law, n);
     const double middle = centre(law, n);

@@ -65,7 +65,7 @@ def stream(losses: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 @pytest.mark.parametrize("kind", ["a player", "one run", "four runs"])
-def test_a_weight_of_zero_is_not_drawn_for_an_ulp(kind, monkeypatch):
+def test_weight_of_zero_is_not_drawn_by_rounding(kind, monkeypatch):
     """The fourth draw is the last arm that has a weight, the third. (The control is a mutant of each kind.)"""
     rng = np.random.default_rng(1)
     learner = hn.Bandit(N, hn.Entropy(), hn.Fixed(SCALE), hn.ImportanceWeighted())

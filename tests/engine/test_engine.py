@@ -44,7 +44,7 @@ FUNCTIONS = {
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.name)
-def test_functions_are_right_to_the_last_digits_one_by_one_and_by_fours(function):
+def test_functions_are_accurate_for_one_and_for_four_numbers(function):
     exact, ranges, ulps = FUNCTIONS[function]
     rng = np.random.default_rng(0)
     x = np.concatenate([rng.uniform(*of) for of in ranges])
@@ -59,7 +59,7 @@ def test_powers(a):
     assert worst_ulps(_engine.power(x, a), x, lambda v: v ** mpmath.mpf(a)) < 2.5
 
 
-def test_exp_at_the_edges():
+def test_exp_at_the_limits_of_its_range():
     x = np.array([0.0, -0.0, -708.3, -708.5, -1e300, -np.inf, 709.3, 709.5, np.inf, 1e-320])
     for function in (F.exp, F.exp_soon):
         out = _engine.each(function, x)
@@ -87,14 +87,14 @@ def test_stream_is_xoshiro():
 
 @pytest.mark.parametrize("seed", [0, 1, 2**31, 2**32, 2**64 + 5, 2**128 - 1, 2**128, 2**130, 2**256 - 189])
 @pytest.mark.parametrize("key", [(0,), (7,), (2**32 - 1, 1), (2**40, 2), (1, 2, 3)])
-def test_a_stream_starts_where_numpy_has_it(seed, key):
+def test_stream_starts_as_in_numpy(seed, key):
     """SeedSequence is written again, so that numpy.random need not be loaded: the same words."""
     oracle = np.random.SeedSequence(seed, spawn_key=key).generate_state(4, np.uint64)
     assert streams.words(seed, *key).tolist() == oracle.tolist()
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2**31, 2**64 + 5, 2**128 - 1, 2**130])
-def test_streams_of_many_runs_are_those_of_each(seed):
+def test_streams_of_many_runs_equal_single_streams(seed):
     for key in ((), (1,), (2, 7)):
         each = np.stack([streams.words(seed, run, *key) for run in range(40)])
         for runs in (3, 40):
@@ -154,7 +154,7 @@ def test_draws_are_inverse_cdf(n, setting):
 
 @pytest.mark.parametrize("n", [1, 2, 7, 10, 100])
 @pytest.mark.parametrize("scale", [1e-3, 0.3, 1.0, 40.0, 1e4])
-def test_tsallis_half_is_the_root(n, scale):
+def test_weights_of_tsallis_half_solve_their_equation(n, scale):
     rng = np.random.default_rng(n)
     player = player_of("bandit", n, Tsallis(0.5), Schedule.constant(scale))
     for L in (np.zeros(n), rng.exponential(1.0, n), 1e3 * rng.random(n), np.sort(1e7 * rng.random(n))):
@@ -169,7 +169,7 @@ def test_tsallis_half_is_the_root(n, scale):
 @pytest.mark.parametrize("estimator", ["importance_weighted", "reduced_variance"])
 @pytest.mark.parametrize("smoothing", [Tsallis(0.5), LogBarrier(), Tsallis(0.7)], ids=repr)
 @pytest.mark.parametrize("tuning", [Schedule(0.5, b=1.0), Schedule.constant(0.02), Schedule.constant(30.0)])
-def test_series_after_one_arm_are_those_from_anywhere(n, estimator, smoothing, tuning):
+def test_series_after_one_arm_equals_newton_from_the_start(n, estimator, smoothing, tuning):
     """The one pass of a bandit's round, round after round, against Newton's method from the start: p to 1e-12."""
     player = player_of("bandit", n, smoothing, tuning, 3, estimator=estimator)
     rng = np.random.default_rng(n)
@@ -182,7 +182,7 @@ def test_series_after_one_arm_are_those_from_anywhere(n, estimator, smoothing, t
         assert abs(p.sum() - 1.0) < 1e-14
 
 
-def test_a_constant_scale_loses_nothing_in_1e5_rounds():
+def test_updated_weights_are_accurate_after_1e5_rounds():
     """Weights kept one at a time against weights made from L at the end, tree and no tree."""
     for n in (10, 300):
         player = player_of("bandit", n, Entropy(), Schedule.constant(20.0))
@@ -203,7 +203,7 @@ def test_probabilities_vanish_only_below_1e_300():
 
 @pytest.mark.parametrize("estimator", ["geometric", "conditional"])
 @pytest.mark.parametrize("cap", [1, 3, 50, 10**6])
-def test_resampled_weights_have_their_law(estimator, cap):
+def test_resampled_weights_have_the_stated_mean(estimator, cap):
     """Mean of the weight against its closed form; 5 standard errors, so 6e-7 a case."""
     n, draws = 4, 40_000
     player = player_of(
@@ -223,13 +223,13 @@ def test_resampled_weights_have_their_law(estimator, cap):
         assert abs(got.mean() - mean) < 5.0 * got.std() / math.sqrt(len(got)) + 1e-9
 
 
-def test_smoothings_start_even():
+def test_smoothings_start_with_uniform_weights():
     for smoothing in (LogBarrier(), Tsallis(0.3), Exponential()):
         player = player_of("bandit", 6, smoothing, Schedule.constant(2.0))
         np.testing.assert_allclose(player._distribution(None), 1 / 6, rtol=1e-9)
 
 
-def test_what_the_engine_is_told_is_checked():
+def test_arguments_of_the_engine_are_validated():
     given = ("bandit", 3, Entropy(), Schedule.constant(2.0))
     with pytest.raises(ValueError, match="n must be"):
         setup_of("bandit", 0, *given[2:])
@@ -332,12 +332,12 @@ def _digest(isa: str, threads: int) -> str:
     return out.stdout.split()[-1]
 
 
-def test_the_same_bits_for_every_instruction_set_and_number_of_threads():
+def test_bits_are_the_same_for_all_instruction_sets_and_threads():
     """Nine runs of every learner: lanes of four, a run alone, short vectors and long, one thread and two."""
     assert _digest("base", 1) == _digest("", 1) == _digest("", 2)
 
 
-def test_no_headers_is_said_before_anything_is_built(tmp_path):
+def test_missing_headers_are_reported_before_the_build(tmp_path):
     script = ROOT / "engine" / "tools" / "headers.py"
     told = subprocess.run([sys.executable, str(script), str(tmp_path)], capture_output=True, text=True)
     assert told.returncode != 0
@@ -349,7 +349,7 @@ def test_no_headers_is_said_before_anything_is_built(tmp_path):
     assert text.index("headers.py") < text.index("find_package(nanobind")
 
 
-def test_the_digest_is_one_of_bytes():
+def test_digest_is_computed_from_bytes():
     """The control of the digest: another seed has another one."""
     record = [hn.play(hn.Bandit(3), np.ones((5, 3)) * 0.5, seed=seed) for seed in (1, 1, 2)]
     one, same, other = (hashlib.sha256(r.counts.tobytes()).hexdigest() for r in record)
@@ -357,7 +357,7 @@ def test_the_digest_is_one_of_bytes():
     assert one != other or record[0].counts.tolist() == record[2].counts.tolist()
 
 
-def test_a_byte_of_advice_is_no_index_before_it_was_looked_at():
+def test_advice_is_checked_before_it_is_used_as_an_index():
     """The games of Python check their advice; the engine does so too, in the round that would use it."""
     from hannan import _engine
     from hannan.mathematics import streams

@@ -88,7 +88,7 @@ def test_advice_of_every_shape(seed):
 
 
 @pytest.mark.parametrize("n", [1, 1000, 100_000, 3_000_000])
-def test_large_and_small(n):
+def test_large_and_small_losses(n):
     losses = np.zeros((2, n))
     losses[:, n // 2 :] = 1.0
     for learner in (hn.Bandit(n, hn.Entropy(), hn.Fixed(3.0)), hn.Experts(n, hn.Entropy(), hn.Fixed(30.0))):
@@ -96,7 +96,7 @@ def test_large_and_small(n):
         assert record.counts.sum() == 2
 
 
-def test_what_does_not_fit_is_refused():
+def test_invalid_shapes_and_types_are_rejected():
     """The control: a wrong shape, a wrong type and a bad entry are named, wherever they lie."""
     learner = hn.Bandit(4, hn.Entropy(), hn.Fixed(3.0))
     for losses in (np.zeros((3, 5)), np.zeros(4), np.zeros((0, 4)), np.array([["a"] * 4])):

@@ -21,7 +21,7 @@ def learner(n: int) -> hn.ExpertBandit:
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_the_play_is_its_definition(n):
+def test_moves_follow_the_definition(n):
     """q_j is the weight of those who advise j, and they alone are charged: L_i += loss/q_j, p = softmax(-L/scale)."""
     losses, advice = drawn(n)
     player = learner(n).start(3)
@@ -45,7 +45,7 @@ def test_the_play_is_its_definition(n):
 
 @pytest.mark.parametrize("n", [64, 65, 1000])
 @pytest.mark.parametrize("who", ["nobody else", "all"])
-def test_one_and_all(n, who):
+def test_action_advised_by_one_or_by_all_experts(n, who):
     """An action that a single expert advises, and one that all do: lists of one and of n."""
     losses, _ = drawn(n)
     advice = np.zeros((ROUNDS, n), dtype=np.uint8)
@@ -58,7 +58,7 @@ def test_one_and_all(n, who):
 
 
 @pytest.mark.parametrize("n", [65, 256, 1000, 1024, 1025, 16_400, 20_000])
-def test_a_tree_draws_by_its_weights(n):
+def test_tree_draws_arms_in_proportion_to_weights(n):
     """Partial sums at the top of the tree, and below: each of eight parts of the arms is drawn as often as it weighs.
 
     Chi-squared with 7 degrees of freedom is below 40.5 but once in 1e6 runs.

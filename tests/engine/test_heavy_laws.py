@@ -29,14 +29,14 @@ def totals(rng, n):
 
 @pytest.mark.parametrize("law", LAWS, ids=repr)
 @pytest.mark.parametrize("n", [1, 2, 9, 10, 40])
-def test_the_play_of_a_round_is_the_potential_s(law, n):
+def test_distribution_of_a_round_equals_the_potential(law, n):
     player = hn.Experts(n, law, hn.Fixed(2.0)).start(0)
     for L in totals(np.random.default_rng(n), n):
         player._put(L)
         plays.assert_play(player.distribution(), hn.FTPL(law, 2.0).gradient(L))
 
 
-def test_the_comparison_sees_a_hundred_millionth():
+def test_control_comparison_detects_an_error_of_1e_8():
     player = hn.Experts(10, hn.Pareto(2.0), hn.Fixed(2.0)).start(0)
     L = np.linspace(0.0, 3.0, 10)
     player._put(L)

@@ -21,18 +21,18 @@ WITHIN = """
 """
 
 
-def test_what_others_cannot_see_and_tables_of_numbers_are_no_leaks():
+def test_local_symbols_and_tables_are_not_leaks():
     assert leaks.leaks(WITHIN) == []
 
 
-def test_a_function_that_base_could_be_given_is_named():
+def test_control_leaked_function_is_reported():
     """The control. The first is one that was there: a copy of a run, compiled with AVX2, for every machine."""
     outside = ["_ZN2hn3Run4copyERKNS_5SetupERKS0_", "_ZNSt6vectorIdE4sizeEv", "_ZN2hn4base4drawEv", "memset"]
     listing = WITHIN + "".join(f"0000000000000000 {kind} {name}\n" for kind, name in zip("WWTi", outside, strict=True))
     assert leaks.leaks(listing) == outside
 
 
-def test_the_builds_of_this_checkout_leak_nothing():
+def test_builds_of_this_checkout_have_no_leaks():
     """Where there is none (an installed wheel), `.ci/engine` has looked."""
     if platform.machine() == "x86_64" and shutil.which("nm"):
         builds = [ROOT / "build" / name for name in ("editable", "quick")]
@@ -41,5 +41,5 @@ def test_the_builds_of_this_checkout_leak_nothing():
         )
 
 
-def test_a_folder_without_objects_is_no_proof(tmp_path):
+def test_folder_without_objects_is_an_error(tmp_path):
     assert "no object files" in leaks.main(str(tmp_path))

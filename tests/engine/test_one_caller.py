@@ -57,7 +57,7 @@ ADVICE = [0, 1]
     ],
     ids=["bandit", "experts", "advice"],
 )
-def test_a_law_that_calls_its_player_is_refused_and_nothing_has_moved(learner, given, loss):
+def test_law_that_calls_its_player_is_rejected_without_a_change(learner, given, loss):
     """The control: the same loss, told again without the call, is counted once."""
     player = learner.start(1)
     first, _ = player.act(*given), player.act(*given)
@@ -77,7 +77,7 @@ def test_a_law_that_calls_its_player_is_refused_and_nothing_has_moved(learner, g
     assert (len(player.open_moves), player.certificate().rounds) == (1, 1)
 
 
-def test_a_law_that_calls_its_fleet_is_refused_and_nothing_has_moved():
+def test_law_that_calls_its_fleet_is_rejected_without_a_change():
     fleet = hn.Fleet(hn.Bandit(3, LAW, SCALE), seed=0)
     moves, others = fleet.act([1, 2, 3]), fleet.act(list(range(10, 300)))
     calls = {
@@ -99,7 +99,7 @@ def test_a_law_that_calls_its_fleet_is_refused_and_nothing_has_moved():
     assert fleet.certificate(2).rounds == 1
 
 
-def test_an_act_from_a_finalizer_draws_no_move_twice():
+def test_act_in_a_finalizer_draws_no_move_twice():
     """The collector may run while a ticket is made."""
     player = hn.Bandit(3).start(0)
 
@@ -126,7 +126,7 @@ def test_an_act_from_a_finalizer_draws_no_move_twice():
 
 
 @pytest.mark.parametrize("setting", ["combine", "replay"])
-def test_what_a_law_raises_is_raised(setting):
+def test_exception_of_a_law_is_raised(setting):
     """Ctrl-C among them: it was told as a smoothing that had failed."""
 
     class Stopped(KeyboardInterrupt):
@@ -152,7 +152,7 @@ def test_what_a_law_raises_is_raised(setting):
         play()
 
 
-def test_a_snapshot_outlives_the_name_of_its_fleet():
+def test_snapshot_keeps_its_fleet_alive():
     fleet = hn.Fleet(hn.Bandit(3), seed=0)
     fleet.act(list(range(200)))
     snapshot = fleet._snapshot_of_all()
@@ -186,13 +186,13 @@ print("whole", player.certificate().rounds >= 1500)
 """
 
 
-def test_a_second_thread_at_a_convex_player_is_refused():
+def test_second_thread_of_a_convex_player_is_rejected():
     """In a process of its own: rows that another thread was reading were moved, which ended it."""
     done = subprocess.run([sys.executable, "-c", THREADS], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout.strip()) == (0, "whole True"), done.stderr
 
 
-def test_a_loss_beyond_all_floats_is_refused():
+def test_loss_above_the_largest_float_is_rejected():
     player = hn.Bandit(3).start(0)
     move = player.act()
     with pytest.raises(ValueError, match="loss must be a number"):

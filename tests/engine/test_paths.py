@@ -19,7 +19,7 @@ CHAOTIC = {"bandit, log-barrier, self-confident": 600}
 
 
 @pytest.mark.parametrize("name", WRITTEN["paths"])
-def test_the_moves_are_those_written_down(name: str) -> None:
+def test_moves_equal_the_recorded_ones(name: str) -> None:
     learner, given = TABLES[name]
     for seed, moves in WRITTEN["paths"][name].items():
         played = paths.path(learner, given, int(seed))
@@ -29,7 +29,7 @@ def test_the_moves_are_those_written_down(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CHAOTIC)
-def test_one_ulp_is_another_path(name: str) -> None:
+def test_one_ulp_leads_to_other_moves(name: str) -> None:
     """Why so much is allowed there: after one ulp in one loss of round 5 this engine too parts from itself, round by
     round, by 1e-13 of p at round 200, 1e-6 at round 600, and then by an arm. The control: elsewhere it does not."""
 
@@ -58,7 +58,7 @@ def test_one_ulp_is_another_path(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", WRITTEN["regrets"])
-def test_the_regrets_of_points_are_those_written_down(name: str) -> None:
+def test_regrets_of_convex_games_equal_the_recorded_ones(name: str) -> None:
     make, table = POINTS[name]
     written = {int(seed): np.array(regrets) for seed, regrets in WRITTEN["regrets"][name].items()}
     off = np.array([paths.regrets(make, table, seed) - kept for seed, kept in written.items()])
@@ -70,5 +70,5 @@ def test_the_regrets_of_points_are_those_written_down(name: str) -> None:
 
 
 @pytest.mark.parametrize("seed", WRITTEN["sets"])
-def test_the_decisions_are_those_written_down(seed: str) -> None:
+def test_decisions_equal_the_recorded_ones(seed: str) -> None:
     assert paths.sets(int(seed)) == WRITTEN["sets"][seed]

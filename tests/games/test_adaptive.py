@@ -36,7 +36,7 @@ def answers(rows):
 
 
 @pytest.mark.parametrize("learner", [*EXPERTS, *BANDITS, *HIDDEN], ids=repr)
-def test_an_adversary_that_does_not_look_is_a_table(learner):
+def test_adversary_that_ignores_the_past_equals_a_table(learner):
     """Run 0 makes the moves of the compiled game, and pays the same."""
     rows = np.random.default_rng(1).random((200, 3))
     stepped = hn.play(learner, answers(rows), rounds=200, seed=3, keep="all")
@@ -156,7 +156,7 @@ def test_convex(learner, losses):
 
 
 @pytest.mark.parametrize("learner", [*EXPERTS, *BANDITS, *HIDDEN], ids=repr)
-def test_what_it_sees(learner):
+def test_adversary_receives_past_moves_and_losses(learner):
     """t - 1 moves and losses, read-only, and p of the coming move where past moves determine it: else None."""
     rows, seen = np.random.default_rng(1).random((40, 3)), []
 
@@ -181,7 +181,7 @@ def test_what_it_sees(learner):
         player.observe(move, rows[t] if player.sees_all else float(rows[t, move.action]))
 
 
-def test_of_a_stranger_nothing_is_known_unless_it_says_so():
+def test_distribution_of_a_user_defined_learner_is_unknown_unless_stated():
     class Even:
         n = 2
 
@@ -236,7 +236,7 @@ class Description:
 
 
 @pytest.mark.parametrize("adversary", [Counting, Description()], ids=["class", "description"])
-def test_every_run_meets_its_own_adversary(adversary):
+def test_every_run_has_its_own_adversary(adversary):
     record = hn.play(hn.Bandit(2), adversary, rounds=10, runs=3)
     assert record.regret.shape == (3, 10)
     assert repr(adversary) in record.note or "Counting" in record.note
@@ -246,7 +246,7 @@ def test_every_run_meets_its_own_adversary(adversary):
         hn.play(hn.Bandit(2), Counting(), rounds=10, runs=3)
 
 
-def test_runs_differ_and_their_losses_too():
+def test_runs_and_their_losses_differ():
     record = hn.play(hn.Bandit(4), SpareTheUnlikely(), rounds=100, runs=5, seed=1, keep="all")
     again = hn.play(hn.Bandit(4), SpareTheUnlikely(), rounds=100, runs=5, seed=1, keep="all")
     assert (record.actions == again.actions).all()
@@ -270,7 +270,7 @@ BAD = [
 
 @pytest.mark.parametrize(("bad", "rule"), BAD, ids=range(len(BAD)))
 @pytest.mark.parametrize("learner", [hn.Experts(2), hn.Bandit(2), hn.AdaHedge(2, (0.0, 1.0))], ids=repr)
-def test_bad_answers_name_the_adversary_and_the_round(learner, bad, rule):
+def test_errors_of_losses_name_the_adversary_and_the_round(learner, bad, rule):
     def grim(t, past):
         return [0.0, 1.0] if t < 7 else bad(t, past)
 
@@ -278,7 +278,7 @@ def test_bad_answers_name_the_adversary_and_the_round(learner, bad, rule):
         hn.play(learner, grim, rounds=10)
 
 
-def test_what_cannot_be_honoured_is_refused():
+def test_unsupported_arguments_are_rejected():
     adversary = ChargeTheLast()
     with pytest.raises(ValueError, match=r"rounds is required.*ChargeTheLast\(charge=1.0, spare=0.0\).*None"):
         hn.play(hn.Experts(2), adversary)
@@ -312,7 +312,7 @@ def test_what_cannot_be_honoured_is_refused():
 
 
 @pytest.mark.parametrize("field", [{"share": 1.0}, {"share": math.nan}, {"charge": math.inf}, {"spare": "x"}], ids=repr)
-def test_bad_descriptions(field):
+def test_invalid_adversaries_are_rejected(field):
     with pytest.raises(ValueError, match=next(iter(field))):
         SpareTheUnlikely(**field)
 
@@ -324,7 +324,7 @@ def test_units_and_gains():
     assert 0.0 <= record.regret[0, -1] <= 8.0 * 22
 
 
-def test_the_lists_are_apart():
+def test_lists_of_adversaries_are_disjoint():
     assert not set(all_adversaries()) & set(adaptive_adversaries())
     for adversary in adaptive_adversaries().values():
         assert hash(adversary) == hash(dataclasses.replace(adversary))
@@ -333,7 +333,7 @@ def test_the_lists_are_apart():
 # Records
 
 
-def test_a_record_says_that_it_was_adaptive(tmp_path):
+def test_record_states_that_the_game_was_adaptive(tmp_path):
     record = hn.play(hn.exp3(3, 50), ChargeTheLast(), rounds=50)
     record.save(tmp_path / "a.npz")
     loaded = hn.Record.load(tmp_path / "a.npz")
@@ -343,7 +343,7 @@ def test_a_record_says_that_it_was_adaptive(tmp_path):
     assert "stepped against ChargeTheLast" in repr(loaded)
 
 
-def test_records_written_before_were_not_adaptive(tmp_path, monkeypatch):
+def test_records_of_earlier_versions_are_not_adaptive(tmp_path, monkeypatch):
     record = hn.play(hn.exp3(3, 50), np.zeros((50, 3)))
     with monkeypatch.context() as patch:
         patch.setattr("hannan.games.record._PLAIN", tuple(name for name in _PLAIN if name != "adaptive"))
@@ -351,7 +351,7 @@ def test_records_written_before_were_not_adaptive(tmp_path, monkeypatch):
     assert not hn.Record.load(tmp_path / "old.npz").adaptive
 
 
-def test_a_game_that_is_adaptive_withholds_what_is_proved_for_losses_fixed_in_advance():
+def test_adaptive_game_withholds_oblivious_bounds():
     """The same learner on the same losses: from a table its bound is printed, from an adversary it is not."""
     rows = np.random.default_rng(0).random((200, 3))
     for learner in (hn.exp3(3, 200), hn.RandomWalk(3), hn.TsallisShannon(3), hn.exp3_s(3, 200)):

@@ -34,7 +34,7 @@ MOVES = [hn.OnlineGradientDescent(hn.Ball(3), 1.0), hn.ExponentiatedGradient(hn.
 
 @pytest.mark.parametrize("learner", MEAN, ids=repr)
 @pytest.mark.parametrize("adversary", ARMS, ids=lambda a: type(a).__name__)
-def test_of_the_mean_play_on_every_run(learner, adversary):
+def test_bounds_on_the_mean_play_hold_on_every_run(learner, adversary):
     """No false alarm is possible: <p_t, l_t> is charged, and the theorems hold on every sequence."""
     record = hn.play(learner, adversary, rounds=T, runs=3)
     assert record.bound is not None
@@ -43,7 +43,7 @@ def test_of_the_mean_play_on_every_run(learner, adversary):
 
 
 @pytest.mark.parametrize(("learner", "adversary"), [(one, a) for one, met in DRAWS for a in met], ids=str)
-def test_of_the_moves_drawn_in_expectation(learner, adversary):
+def test_bounds_on_sampled_moves_hold_in_expectation(learner, adversary):
     """False alarm below 1e-6, that of `exceeded` at a mean equal to the bound; these means are below it."""
     record = hn.play(learner, adversary, rounds=T, runs=16)
     assert record.bound is not None
@@ -52,7 +52,7 @@ def test_of_the_moves_drawn_in_expectation(learner, adversary):
 
 
 @pytest.mark.parametrize("adversary", ARMS, ids=lambda a: type(a).__name__)
-def test_of_this_very_run_under_implicit_exploration(adversary):
+def test_bounds_on_one_run_hold_under_implicit_exploration(adversary):
     """own - min Lhat + ln(n/delta)/(2 gamma), delta = 1e-6 for all ten runs together: the false alarm.
 
     Its control is that own - min Lhat alone is exceeded, below.
@@ -64,7 +64,7 @@ def test_of_this_very_run_under_implicit_exploration(adversary):
 
 
 @pytest.mark.parametrize("learner", MOVES, ids=repr)
-def test_of_moves_that_are_not_random(learner):
+def test_bounds_on_deterministic_moves_hold(learner):
     record = hn.play(learner, ChargeTheLastPoint(), rounds=T)
     assert record.regret[0, -1] <= record.bound.value
     # In sight of the move, even.
@@ -79,7 +79,7 @@ def test_of_moves_that_are_not_random(learner):
     assert own + float(learner.domain.support(-total)) <= learner.bound(T).value
 
 
-def test_no_learner_with_such_a_bound_is_missing():
+def test_every_learner_with_an_adaptive_bound_is_tested():
     promised = {type(learner).__name__ for learner, against, _, _ in ROWS if against == "any"}
     met = {type(learner).__name__ for learner in (*MEAN, *MOVES, *(one for one, _ in DRAWS))}
     assert promised <= met
@@ -134,7 +134,7 @@ def test_bound_of_reduced_variance_holds_for_one_arm_only():
     assert exceeded(bound - one_arm, 0.0)
 
 
-def test_noise_that_is_kept_is_found():
+def test_kept_noise_is_exploited():
     """RandomWalk(2): 5,620 against 1,507 in 20,000 rounds; here 1,100 against 744 in 4,000, and every run."""
     learner = hn.RandomWalk(2)
     record = hn.play(learner, ChargeTheLast(), rounds=4000, runs=2)
@@ -143,7 +143,7 @@ def test_noise_that_is_kept_is_found():
     assert "proved against an oblivious adversary" in record.bound_withheld
 
 
-def test_a_convex_leader_that_keeps_its_noise_is_found():
+def test_kept_noise_of_a_convex_leader_is_exploited():
     """Fresh noise on the same set keeps its bound; kept noise pays more than three times as much, in every run."""
     regrets = {}
     for fresh in (True, False):
@@ -156,7 +156,7 @@ def test_a_convex_leader_that_keeps_its_noise_is_found():
     assert regrets[False].min() > 2.0 * bound
 
 
-def test_a_known_seed_is_no_randomness():
+def test_known_seed_breaks_the_bound():
     """A twin with the seed charges every move: 3,459 against 186 in 4,000 rounds."""
     learner = hn.Bandit(4, hn.Exponential(), hn.Horizon(4000))
     record = hn.play(learner, Twin(learner=learner, seed=5), rounds=4000, seed=5)

@@ -44,7 +44,7 @@ def pair(runs: int = 6, rounds: int = 300, **more: object) -> hn.Comparison:
     return hn.compare({"a": "bandit", "b": "exp3"}, {"clicks": CLICKS}, runs=runs, rounds=rounds, **more)
 
 
-def test_all_learners_of_a_run_meet_the_same_losses() -> None:
+def test_all_learners_of_a_run_receive_the_same_losses() -> None:
     one, two = Watcher(), Watcher()
     result = hn.compare({"one": one, "two": two, "hedge": "hedge"}, {"clicks": CLICKS}, runs=3, rounds=200)
     seen, others = np.array(one.games), np.array(two.games)
@@ -56,7 +56,7 @@ def test_all_learners_of_a_run_meet_the_same_losses() -> None:
     assert np.allclose(result.cell("one", "clicks").final, seen[:, :, 0].sum(axis=1) - 200 * 0.2)
 
 
-def test_compiled_learners_meet_that_table_too() -> None:
+def test_compiled_learners_receive_the_same_table() -> None:
     """With one arm there is nothing to choose: everybody pays what the table has."""
     table = Tosses(hn.adversaries.Bernoulli([0.3], 500), 9, derived(0, "losses", "one", 1, 500)).whole()
     result = hn.compare(["bandit", "hedge", "adahedge"], {"one": {"means": [0.3]}}, runs=9, rounds=500)
@@ -64,7 +64,7 @@ def test_compiled_learners_meet_that_table_too() -> None:
         assert cell.loss[:, -1].tolist() == table.sum(axis=(1, 2)).tolist()
 
 
-def test_streams_are_shared_only_when_asked() -> None:
+def test_streams_are_shared_only_if_requested() -> None:
     same = {"a": "bandit", "b": "bandit"}
     apart = hn.compare(same, {"clicks": CLICKS}, runs=8, rounds=400)
     assert not np.array_equal(apart.cells[0].regret, apart.cells[1].regret)
@@ -72,13 +72,13 @@ def test_streams_are_shared_only_when_asked() -> None:
     assert np.array_equal(shared.cells[0].regret, shared.cells[1].regret)
 
 
-def test_numbers_depend_neither_on_company_nor_on_threads() -> None:
+def test_results_do_not_depend_on_other_learners_or_threads() -> None:
     alone = hn.compare({"b": "exp3"}, {"clicks": CLICKS}, runs=16, rounds=300, threads=1)
     assert np.array_equal(alone.cells[0].regret, pair(runs=16, threads=2).cell("b", "clicks").regret)
     assert not np.array_equal(alone.cells[0].regret, pair(runs=16, seed=1).cell("b", "clicks").regret)
 
 
-def test_coins_tossed_on_the_way_are_those_that_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_losses_drawn_during_a_game_equal_stored_losses(monkeypatch: pytest.MonkeyPatch) -> None:
     for given in (CLICKS, "drifting", {"adversary": "switching", "phases": 3}):
         kept = hn.compare({"a": "bandit", "h": "hedge"}, {"e": given}, runs=9, rounds=700, n=3)
         with monkeypatch.context() as patch:
@@ -88,7 +88,7 @@ def test_coins_tossed_on_the_way_are_those_that_are_kept(monkeypatch: pytest.Mon
             assert np.array_equal(a.loss, b.loss)
 
 
-def test_coins_are_taken_in_order() -> None:
+def test_drawn_losses_must_be_read_in_order() -> None:
     table = Tosses(hn.adversaries.Bernoulli([0.5, 0.5], 10), 1, 0)
     with pytest.raises(ValueError, match=r"rounds.*from round 0.*got round 4"):
         table[..., 4:6, :]
@@ -145,7 +145,7 @@ class OnlyIid:
         return hn.Bound(float(rounds), {"all": float(rounds)}, "trivial", against="iid")
 
 
-def test_a_bound_against_iid_losses_is_shown_only_there() -> None:
+def test_iid_bound_is_shown_only_for_iid_losses() -> None:
     result = hn.compare({"x": OnlyIid()}, {"iid": CLICKS, "drift": "drifting"}, runs=2, rounds=50)
     assert result.cell("x", "iid").last_bound == 50.0
     assert result.cell("x", "drift").last_bound is None
@@ -153,7 +153,7 @@ def test_a_bound_against_iid_losses_is_shown_only_there() -> None:
     assert np.isnan(result.cell("x", "drift").bound).all()
 
 
-def test_an_adversary_that_looks_at_moves() -> None:
+def test_adaptive_adversary_is_played_per_learner() -> None:
     def charge_the_last(t: int, past: hn.adversaries.Past) -> list[float]:
         return [float(t > 1 and past.moves[-1] == i) for i in range(3)]
 
@@ -236,7 +236,7 @@ def test_gains_have_regret_of_the_right_sign() -> None:
         ({"a": "bandit"}, {"e": CLICKS}, {"runs": 0}, "runs must be an integer >= 1"),
     ],
 )  # fmt: skip
-def test_refusals_come_before_anything_is_played(learners, given, more, words, monkeypatch) -> None:
+def test_errors_are_raised_before_any_game(learners, given, more, words, monkeypatch) -> None:
     from hannan.games import compare as room
 
     monkeypatch.setattr(room, "play_cell", lambda *a, **k: pytest.fail("it was played"))
@@ -244,7 +244,7 @@ def test_refusals_come_before_anything_is_played(learners, given, more, words, m
         hn.compare(learners, given, **({"runs": 2, "rounds": 50} | more))
 
 
-def test_the_folder_and_the_texts(tmp_path) -> None:
+def test_saved_folder_and_printed_text(tmp_path) -> None:
     pytest.importorskip("pyarrow")
     result = hn.compare({"a_b": "bandit", "<script>": "exp3"}, {"50% & more": CLICKS}, runs=4, rounds=200)
     result.save(tmp_path / "out")
@@ -266,7 +266,7 @@ def test_the_folder_and_the_texts(tmp_path) -> None:
     assert "50% & more: 3 arms, 200 rounds, 4 runs" in text
 
 
-def test_the_picture_has_a_part_an_environment() -> None:
+def test_picture_has_one_panel_per_environment() -> None:
     pytest.importorskip("altair")
     result = hn.compare(["bandit", "exp3"], {"clicks": CLICKS, "drift": "drifting"}, runs=3, rounds=120, n=3)
     plain, log = result.plot().to_dict(), result.plot(log=True).to_dict()
@@ -300,7 +300,7 @@ class Stays:
         assert move == self._arm
 
 
-def test_a_class_of_ones_own_is_built_for_every_run() -> None:
+def test_user_defined_class_is_built_for_every_run() -> None:
     Stays.built = []
     result = hn.compare(
         {"mine": Stays, "ours": "bandit"}, {"clicks": CLICKS, "drift": "drifting"}, runs=3, rounds=70, n=3

@@ -37,7 +37,7 @@ def result() -> hn.Comparison:
 
 
 @pytest.mark.parametrize("paired", [True, False])
-def test_a_lead_beyond_noise_is_rarely_wrong(paired: bool) -> None:
+def test_significant_lead_is_rarely_wrong(paired: bool) -> None:
     # Five equal learners: a lead beyond noise has probability at most 5%. Of 800 trials more than 75 have
     # probability below 1e-6 (binomial).
     rng = np.random.default_rng(1)
@@ -70,7 +70,7 @@ def test_pairs_of_runs_use_the_common_losses() -> None:
     assert lead(cells(values, paired=False)).level_with == ["l1"]  # control: the common part is noise
 
 
-def test_one_run_leads_nothing() -> None:
+def test_one_run_gives_no_lead() -> None:
     one = hn.compare({"a": "bandit", "b": "exp3"}, {"e": {"means": [0.1, 0.9]}}, runs=1, rounds=500)
     assert len(one.lead("e").level_with) == 1
     assert one.to_latex().count(r"\mathbf") == 1  # one run shows nothing but its smallest number
@@ -85,7 +85,7 @@ def test_the_headline_names_the_winner(result: hn.Comparison) -> None:
     rejected(lambda: result.lead("click"), "environment", "click")
 
 
-def test_bold_are_all_that_are_not_significantly_worse() -> None:
+def test_learners_that_are_not_significantly_worse_are_bold() -> None:
     rng = np.random.default_rng(4)
     common = rng.normal(size=(40, 1))
     values = common + rng.normal(scale=0.1, size=(40, 3)) + [0.0, 0.01, 5.0]

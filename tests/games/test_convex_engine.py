@@ -48,7 +48,7 @@ KINDS = ("linear", "squared", "logistic", "huber", "hinge")
 
 @pytest.mark.parametrize("where", SETS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_instruction_set_makes_the_same_bits(where, kind):
+def test_bits_are_the_same_for_all_instruction_sets(where, kind):
     found = []
     try:
         for name in ("base", "v3"):
@@ -68,7 +68,7 @@ def test_every_instruction_set_makes_the_same_bits(where, kind):
 @pytest.mark.parametrize("where", SETS)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("d", [1, 3, 4, 9])
-def test_a_player_moves_as_its_game_bit_for_bit(where, kind, d):
+def test_player_equals_its_game_bit_for_bit(where, kind, d):
     table = losses(kind, d, 40)
     for noise in ("gamma", "gaussian"):
         chosen = learner(where, kind, noise, d)
@@ -86,7 +86,7 @@ def test_a_player_moves_as_its_game_bit_for_bit(where, kind, d):
 
 @pytest.mark.parametrize("where", SETS)
 @pytest.mark.parametrize("d", [1, 2, 3, 7, 8])
-def test_runs_played_together_are_those_played_alone(where, d):
+def test_runs_played_together_equal_single_runs(where, d):
     """Rows of every remainder by four, and so few that a row is read past the end but for care."""
     for rounds in (1, 2, 3, 50):
         chosen, table = learner(where, "linear", "gamma", d), losses("linear", d, rounds)
@@ -122,7 +122,7 @@ def played_leader(where: str, kind: str) -> Leader:
 
 @pytest.mark.parametrize("where", SETS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_saved_fields_go_on_bit_for_bit(where, kind):
+def test_saved_fields_resume_bit_for_bit(where, kind):
     leader, table = played_leader(where, kind), losses(kind, 3, 50)
     copy = Leader(leader.domain, leader.rules)
     copy.resume(leader.content())
@@ -148,7 +148,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("path", "value"), BAD, ids=lambda part: str(part)[:30])
-def test_a_bad_field_is_refused_by_its_name_and_changes_nothing(path, value):
+def test_invalid_field_is_rejected_by_name_without_a_change(path, value):
     run = played_leader("ball", "logistic").run
     fields = run.fields()
     inner = fields
@@ -189,14 +189,14 @@ def test_a_player_has_one_caller_at_a_time():
     assert player.act().round == 3
 
 
-def test_own_phi_needs_no_more_than_slopes_of_any_shape():
+def test_slopes_of_a_user_defined_phi_are_broadcast():
     """A derivative that gives one number for all margins is spread over them, as NumPy does."""
     leader = Leader(Ball(2))
     leader.observe(np.zeros(2), hn.RankOne([1.0, 0.0], lambda u: 0.3 * u, lambda u: 0.3))
     np.testing.assert_allclose(leader.slope(np.zeros(2)), [0.3, 0.0])
 
 
-def test_the_engine_refuses_what_is_not_its_own():
+def test_engine_rejects_unsupported_sets_and_losses():
     rules = learner("ball", "linear", "gamma", 3).rules()
     run = Leader(Ball(3), rules).run
     none = np.zeros(0, dtype=np.int64), np.zeros(0), None
@@ -205,7 +205,7 @@ def test_the_engine_refuses_what_is_not_its_own():
             run.play(_engine.Phi.linear, rows, targets, *none)
     with pytest.raises(ValueError, match="prepare"):
         run.play(_engine.Phi.logistic, np.zeros((4, 3)), np.zeros(4), *none)
-    with pytest.raises(ValueError, match="one by one"):
+    with pytest.raises(ValueError, match="one at a time"):
         run.play(_engine.Phi.own, np.zeros((4, 3)), np.zeros(4), *none)
     with pytest.raises(ValueError, match="one coordinate per dimension"):
         run.observe(np.zeros(2), _engine.Phi.linear, np.zeros(3), 0.0)
@@ -216,5 +216,5 @@ def test_the_engine_refuses_what_is_not_its_own():
     square = Polytope([[1, 0], [-1, 0], [0, 1], [0, -1]], [1, 1, 1, 1])
     with pytest.raises(ValueError, match="cannot minimize"):
         Leader(square, rules).run.act()
-    with pytest.raises(ValueError, match="rules must be given"):
+    with pytest.raises(ValueError, match="requires rules"):
         Leader(Ball(2)).run.act()

@@ -67,7 +67,7 @@ EVERY = pytest.mark.parametrize("name", SETTINGS)
 
 
 @EVERY
-def test_every_setting_makes_the_same_record_of_what_it_was_asked(name):
+def test_every_setting_supports_the_arguments_of_play(name):
     learner, losses, more = SETTINGS[name]
     record = hn.play(learner, losses, runs=9, seed=2, **more)
     assert (record.runs, record.rounds, record.seed) == (9, 60, 2)
@@ -106,7 +106,7 @@ def test_run_0_makes_the_moves_of_the_player(name):
 
 
 @EVERY
-def test_what_a_setting_cannot_honour_is_refused_by_name(name):
+def test_arguments_that_a_setting_does_not_support_are_rejected(name):
     learner, losses, more = SETTINGS[name]
     kind = type(learner).__name__
     if "advice" not in more:
@@ -129,7 +129,7 @@ def test_what_a_setting_cannot_honour_is_refused_by_name(name):
 
 
 @pytest.mark.parametrize("name", ["fpl", "fpl-trix"])
-def test_decisions_refuse_losses_that_they_do_not_play(name):
+def test_decision_games_reject_unsupported_losses(name):
     learner = SETTINGS[name][0]
     for losses, rule in (
         (np.zeros((20, 4)), r"3 columns.*component.*20, 4"),
@@ -141,7 +141,7 @@ def test_decisions_refuse_losses_that_they_do_not_play(name):
             hn.play(learner, losses, runs=2)
 
 
-def test_advice_beside_blocks_of_losses_is_heard_whole_or_refused():
+def test_advice_given_with_blocks_of_losses_must_be_complete():
     """Some of it was dropped, and where there was none an error of another kind came up. The controls are played."""
     learner, advice = hn.ExpertBandit(3, 4), np.random.default_rng(0).integers(0, 3, (60, 4))
     shares = np.random.default_rng(1).dirichlet(np.ones(3), (60, 4))
@@ -167,14 +167,14 @@ def test_advice_beside_blocks_of_losses_is_heard_whole_or_refused():
             hn.play(learner, ROWS, advice=given)
 
 
-def test_many_games_at_once_take_threads_at_most():
+def test_comparison_limits_the_threads_of_stepped_games():
     """Of a comparison some games are stepped: they have one thread, and the others as many as were asked for."""
     places = {"fixed": ROWS, "answers": lambda t, past: ROWS[t - 1]}
     one, two = (hn.compare({"ours": hn.Bandit(3)}, places, runs=4, rounds=60, threads=k) for k in (1, 2))
     assert [row["regret"] for row in one.rows()] == [row["regret"] for row in two.rows()]
 
 
-def test_one_place_builds_a_record_and_no_learner_plays():
+def test_records_are_built_in_one_place():
     """The control: the scan finds the one place that there is."""
     built, plays = [], []
     for file in SOURCE.rglob("*.py"):
@@ -188,7 +188,7 @@ def test_one_place_builds_a_record_and_no_learner_plays():
     assert plays == []
 
 
-def test_a_closed_stream_shows_nothing_and_a_terminal_that_fails_ends_in_its_error(monkeypatch):
+def test_progress_on_a_closed_stream_and_a_failing_terminal(monkeypatch):
     class Terminal(io.StringIO):
         def isatty(self):
             return True
@@ -236,7 +236,7 @@ class Counted(Runner):
 
 
 @pytest.mark.parametrize("seconds", [1e-9, 1e-6, 1e-4, 2e-3])
-def test_jobs_are_short_from_the_first_on(seconds, monkeypatch):
+def test_jobs_are_short_from_the_first_one_on(seconds, monkeypatch):
     """Whatever a round costs, up to the guess of 20 us a number: a job takes 20 ms, and the blocks soon are long."""
     runner = Counted(100.0, seconds, monkeypatch)
     run(runner, 1)
@@ -247,7 +247,7 @@ def test_jobs_are_short_from_the_first_on(seconds, monkeypatch):
         assert max(taken[4:8]) > JOB_SECONDS / 4 or max(limit for limit, _ in runner.blocks) == runner.most
 
 
-def test_what_is_quick_by_wide_vectors_is_not_guessed_to_be_without(monkeypatch):
+def test_first_block_without_wide_vectors_is_short(monkeypatch):
     """A first job of Entropy would take half a second there. The control: with them, a short game is one block."""
     from hannan import _engine
     from hannan.games import driver, runners
@@ -264,7 +264,7 @@ def test_what_is_quick_by_wide_vectors_is_not_guessed_to_be_without(monkeypatch)
     assert guesses in ([runners.QUICK], [runners.QUICK, runners.QUICKEST])
 
 
-def test_a_guess_that_was_too_low_is_corrected_at_once(monkeypatch):
+def test_low_estimate_of_the_cost_is_corrected_after_one_block(monkeypatch):
     runner = Counted(1e-3, 1e-4, monkeypatch)
     pace = Pace(runner, 1)
     limit, _ = pace.next()
@@ -347,7 +347,7 @@ def test_ctrl_c_stops_every_setting_within_50_ms():
     assert stopped("2.0", "slow law")["slow law"] > 0.05
 
 
-def test_without_threads_to_be_had_the_game_is_the_same(monkeypatch):
+def test_game_without_available_threads_is_the_same(monkeypatch):
     def refuse(*given):
         tried.append(given)
         raise RuntimeError("can't start new thread")

@@ -32,7 +32,7 @@ class Turns:
 
 
 @pytest.mark.parametrize("losses", [LOSSES, np.stack([LOSSES] * 4), LOSSES.tolist()])
-def test_a_class_plays_anew_in_every_run(losses: object) -> None:
+def test_class_is_instantiated_for_every_run(losses: object) -> None:
     record = hn.play(Turns, losses, runs=4)
     assert record.learner == "Turns"
     assert (record.counts == 20).all()
@@ -40,7 +40,7 @@ def test_a_class_plays_anew_in_every_run(losses: object) -> None:
     assert record.bound_withheld == "Turns has no method bound"
 
 
-def test_a_class_against_coins_and_adversaries() -> None:
+def test_class_plays_bernoulli_losses_and_adversaries() -> None:
     class Last:
         n = 3
 
@@ -76,7 +76,7 @@ class Shared:
 
 
 @pytest.mark.parametrize("players", [1, 2])
-def test_one_player_for_two_runs_is_refused(players: int) -> None:
+def test_shared_player_is_rejected(players: int) -> None:
     words = rf"start of Shared\(\).*new object for every run; got the same for runs 0 and {players}"
     with pytest.raises(ValueError, match=words):
         hn.play(Shared(players), LOSSES, runs=3)
@@ -87,7 +87,7 @@ def test_one_player_for_two_runs_is_refused(players: int) -> None:
     hn.play(Shared(3), LOSSES, runs=3)
 
 
-def test_one_adversary_for_two_runs_is_refused() -> None:
+def test_shared_adversary_is_rejected() -> None:
     class Same:
         def start(self, n: int, rounds: int) -> Same:
             return self
@@ -122,12 +122,12 @@ def test_rows_of_an_adversary_in_any_form(row: object) -> None:
         (["a", "b"], "losses must be real numbers"),
     ],
 )
-def test_bad_rows_are_refused_as_before(row: object, words: str) -> None:
+def test_invalid_rows_are_rejected(row: object, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         hn.play(hn.Bandit(2), lambda t, past: row, rounds=3)
 
 
-def test_the_row_that_is_kept_is_a_copy() -> None:
+def test_stored_row_is_a_copy() -> None:
     row = np.array([0.5, 1.0])
 
     def changing(t: int, past: hn.adversaries.Past) -> np.ndarray:
@@ -228,7 +228,7 @@ def test_factory_builds_one_player_per_run_with_its_own_seed() -> None:
         hn.play(lambda: shared, LOSSES, runs=2)
 
 
-def test_factories_meet_adversaries() -> None:
+def test_factories_play_against_adversaries() -> None:
     def adversary(t: int, past: hn.adversaries.Past) -> list[float]:
         return [0.0, 1.0, 1.0]
 

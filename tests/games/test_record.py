@@ -40,7 +40,7 @@ def test_shapes_and_means(record):
     assert record.estimated_regret.shape == (20,)
 
 
-def test_the_t_interval_is_scipys(record):
+def test_t_interval_equals_scipy(record):
     low, high = record.interval(0.9)
     for k in (0, 10, len(low) - 1):
         sample = record.regret[:, k]
@@ -53,7 +53,7 @@ def test_the_t_interval_is_scipys(record):
     assert (below <= above).all()
 
 
-def test_bad_intervals_are_refused(record):
+def test_invalid_intervals_are_rejected(record):
     for level in (0.0, 1.0, math.nan):
         with pytest.raises(ValueError, match="level"):
             record.interval(level)
@@ -63,7 +63,7 @@ def test_bad_intervals_are_refused(record):
         play(Bandit(4, Entropy(), Fixed(3.0)), losses_of(50, 4)).interval()
 
 
-def test_the_bound_is_the_learners(record):
+def test_bound_equals_that_of_the_learner(record):
     learner = Bandit(4, Entropy(), Horizon(2000))
     assert record.bound == learner.bound(rounds=2000, best_loss=record.best_loss)
     assert record.mean_regret[-1] < record.bound.value
@@ -91,7 +91,7 @@ def test_units_of_the_user():
     assert first.bound.value > 0
 
 
-def test_files_hold_everything(record, tmp_path):
+def test_saved_record_is_complete(record, tmp_path):
     path = tmp_path / "game.npz"
     record.save(path)
     again = Record.load(path)
@@ -111,7 +111,7 @@ def test_files_hold_everything(record, tmp_path):
     assert np.array_equal(loaded.expected_regret, full.expected_regret)
 
 
-def test_bad_files_are_refused_by_name(record, tmp_path):
+def test_invalid_files_are_rejected_by_name(record, tmp_path):
     path = tmp_path / "game.npz"
     record.save(path)
     data = path.read_bytes()
@@ -134,7 +134,7 @@ def test_bad_files_are_refused_by_name(record, tmp_path):
         assert all(name.endswith(".npy") for name in file.namelist())
 
 
-def test_repr_reads(record):
+def test_repr_names_learner_size_and_regret(record):
     text = repr(record)
     for words in (
         "Bandit(4",
@@ -187,7 +187,7 @@ def test_pictures(record, log):
     assert alone["layer"][0]["mark"]["type"] == "line"
 
 
-def test_records_overlaid(record):
+def test_chart_of_several_records(record):
     pytest.importorskip("altair")
     other = play(Bandit(4, Entropy(), Anytime()), losses_of(60, 4))
     chart = record.plot(other, other).to_dict()
@@ -218,7 +218,7 @@ def test_a_chart_takes_records_only(record, other):
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 499, 500, 501, 10**4, 10**7])
-def test_checkpoints_are_some_five_hundred(rounds):
+def test_about_500_checkpoints_are_stored(rounds):
     at = spread(rounds)
     assert at[0] == 1
     assert at[-1] == rounds

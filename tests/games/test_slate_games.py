@@ -48,7 +48,7 @@ def test_bernoulli_losses_are_drawn_per_run():
     rejected(lambda: hn.play(narrow, hn.adversaries.Bernoulli([0.1] * 4, 9)), "loss_range", "[0, 0.5]")
 
 
-def test_adversaries_see_inclusion_probabilities_and_pay_in_units():
+def test_adversaries_receive_inclusion_probabilities():
     learner, seen = hn.SlateBandit(4, 2, loss_range=(-2.0, 3.0), gains=True), []
 
     def adversary(t, past):
@@ -76,7 +76,7 @@ def test_compare_measures_slates_against_the_best_slate():
 
 
 @pytest.mark.parametrize("environment", ["drifting", "switching", "spare_the_unlikely", "all_ones"])
-def test_slates_meet_the_adversaries_of_bandits(environment):
+def test_slates_play_against_the_adversaries_of_bandits(environment):
     result = hn.compare({"s": lambda n, rounds: hn.SlateBandit(n, 2, hn.Horizon(rounds))}, [environment], 3, 300, n=6)
     assert result.cell("s", environment).regret.shape[0] == 3
 

@@ -75,7 +75,7 @@ def test_a_complete_folder_computes_nothing(tmp_path: Path, monkeypatch: pytest.
     assert swept(tmp_path / "out").status["left"] == 0
 
 
-def test_a_larger_plan_computes_only_what_is_new(tmp_path: Path) -> None:
+def test_larger_plan_computes_only_new_cells(tmp_path: Path) -> None:
     swept(tmp_path / "out")
     before = {path.name: path.read_bytes() for path in (tmp_path / "out").glob("part-*")}
     more = PLAN | {"learners": PLAN["learners"] | {"hedge": "hedge"}}
@@ -154,7 +154,7 @@ def test_csv_is_the_same_table(tmp_path: Path) -> None:
     rejected(lambda: found.export(tmp_path / "t.txt"), ".parquet", ".csv")
 
 
-def test_the_key_says_what_is_computed() -> None:
+def test_key_identifies_the_computation() -> None:
     def key(**more: object) -> set[str]:
         plan = {"learners": {"a": "exp3"}, "environments": {"c": {"means": [0.1, 0.2]}}, "rounds": 10} | more
         return set(keys_of(plan_of(plan)))
@@ -238,7 +238,7 @@ def test_files_that_are_not_plans_are_rejected(tmp_path: Path) -> None:
     rejected(lambda: Folder(tmp_path), str(tmp_path), "plan.json")
 
 
-def test_files_are_looked_for_beside_the_plan(tmp_path: Path) -> None:
+def test_files_are_relative_to_the_plan(tmp_path: Path) -> None:
     (tmp_path / "losses.csv").write_text("x,y\n" + "0,1\n" * 30)
     (tmp_path / "plan.toml").write_text('[learners]\na = "exp3"\n[environments]\nreal = "losses.csv"\n')
     place = plan_of(tmp_path / "plan.toml").places[0]

@@ -26,7 +26,7 @@ def outcomes():
     return list(contest.hold(size=TINY))
 
 
-def test_every_learner_meets_every_adversary(outcomes):
+def test_every_learner_plays_against_every_adversary(outcomes):
     for setting in contest.SETTINGS:
         names = {arena.name for arena in arenas(setting, TINY, 0)}
         if setting == "combinatorial":
@@ -38,7 +38,7 @@ def test_every_learner_meets_every_adversary(outcomes):
         assert played == {(c.name, name) for c in contestants(setting) for name in names}
 
 
-def test_the_picture_says_how_many_sequences_it_shows(outcomes):
+def test_picture_states_its_number_of_sequences(outcomes):
     games = [o for o in outcomes if o.setting == "experts"]
     picture = _map(games, list(dict.fromkeys(o.learner for o in games)))
     shown = {row["losses"] for row in picture.layers[0].rows}
@@ -46,7 +46,7 @@ def test_the_picture_says_how_many_sequences_it_shows(outcomes):
     assert picture.alt.endswith(f" on {len(shown)} loss sequences.")
 
 
-def test_every_exported_learner_is_in_the_field():
+def test_every_exported_learner_takes_part():
     exported = {
         value for name in hn.__all__
         if inspect.isclass(value := getattr(hn, name)) and hasattr(value, "start") and hasattr(value, "bound")
@@ -61,7 +61,7 @@ def test_every_exported_learner_is_in_the_field():
     assert {cls.__name__ for cls in exported - field} <= others
 
 
-def test_a_list_of_decisions_is_charged_what_the_decisions_cost():
+def test_listed_decisions_have_the_losses_of_their_components():
     arena = next(a for a in arenas("combinatorial", TINY, 0) if a.name.startswith("paths"))
     paths, listed = arena.decisions, arena.losses_of(hn.hedge(20))
     assert listed.shape == (TINY.rounds, 20)
@@ -69,7 +69,7 @@ def test_a_list_of_decisions_is_charged_what_the_decisions_cost():
     assert arena.losses_of(hn.FPLTrix(paths)) is arena.losses
 
 
-def test_no_bound_is_broken(outcomes):
+def test_no_bound_is_exceeded(outcomes):
     assert [(o.learner, o.adversary) for o in outcomes if o.kept is False] == []
     assert all((o.bound is None) == bool(o.withheld) for o in outcomes)
 
@@ -83,7 +83,7 @@ def test_standings_are_sorted_and_complete(outcomes):
     assert all(row["microseconds"] > 0.0 and row["promise"] for row in rows)
 
 
-def test_tables_of_ones_own_are_played(tmp_path):
+def test_user_defined_tables_are_played(tmp_path):
     rng = np.random.default_rng(0)
     own = {"mine": rng.random((80, 3)), "pair": rng.random((50, 2))}
     for setting in contest.SETTINGS:
@@ -101,7 +101,7 @@ def test_tables_of_ones_own_are_played(tmp_path):
             command(["--quick", "--table", f"bad={tmp_path / 'bad.csv'}", "--out", str(tmp_path / "t")])
 
 
-def test_an_outcome_with_exact_expectation_has_a_point_for_an_interval(outcomes):
+def test_exact_expectation_has_an_interval_of_length_zero(outcomes):
     hedge = next(o for o in outcomes if o.learner == "Hedge")
     assert hedge.interval() == (hedge.regret, hedge.regret)
     low, high = interval(np.array([1.0, 2.0, 3.0]))
@@ -109,7 +109,7 @@ def test_an_outcome_with_exact_expectation_has_a_point_for_an_interval(outcomes)
     assert high - low == pytest.approx(2 * 4.302652729911275 / np.sqrt(3), rel=1e-9)
 
 
-def test_advice_is_right_as_often_as_it_should_be():
+def test_advice_has_the_stated_accuracy():
     """The last expert is right 3 times in 4, and by chance in a quarter of the rest: 0.8125 of 20,000, 5 sd."""
     losses = np.random.default_rng(0).random((20_000, 4))
     advice = advised(losses, 16, 0)

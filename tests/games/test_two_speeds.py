@@ -35,7 +35,7 @@ STEPPED = {"locally private": (hn.LocallyPrivate(hn.Bandit(6), 1.0), {"losses": 
 TABLES = paths.tables() | paths.younger() | STEPPED
 
 
-def test_every_public_learner_is_here() -> None:
+def test_every_public_learner_is_tested() -> None:
     public = [value for name in hn.__all__ if inspect.isclass(value := getattr(hn, name)) and hasattr(value, "start")]
     assert len(public) > 20
     assert set(public) == {type(learner) for learner, _ in (*TABLES.values(), *OTHERS.values())}

@@ -62,7 +62,7 @@ SEQUENCES = {
 
 
 @pytest.mark.parametrize("name", SEQUENCES)
-def test_against_the_definition(name):
+def test_player_follows_the_definition(name):
     losses = SEQUENCES[name]
     player, weights = step(AdaHedge(losses.shape[1]), losses)
     slow, gap, variance, own, L, changes = naive(losses)
@@ -78,7 +78,7 @@ def test_against_the_definition(name):
 
 
 @pytest.mark.parametrize(("factor", "offset"), [(1e-200, 0.0), (1e6, -3e6), (1e-3, 17.0), (1.0, 1e6), (-1.0, 0.0)])
-def test_scale_free(factor, offset):
+def test_weights_do_not_depend_on_units_and_offset(factor, offset):
     """Other units and another offset, the same play; gains are losses turned round."""
     losses = np.random.default_rng(5).random((200, 4))
     _, weights = step(AdaHedge(4), losses)
@@ -116,7 +116,7 @@ def worst(rng, rounds, n, tries):
 
 
 @pytest.mark.parametrize(("rounds", "n"), [(3, 2), (8, 2), (8, 3), (40, 2), (40, 4)])
-def test_no_losses_found_break_the_bounds(rounds, n):
+def test_search_finds_no_losses_that_exceed_the_bounds(rounds, n):
     """An adversarial search: regret <= 2 Delta and <= the bound printed."""
     ratios = worst(np.random.default_rng([rounds, n]), rounds, n, 300)
     assert (ratios <= 1.0 + 1e-9).all()
@@ -150,7 +150,7 @@ def test_play_makes_the_moves_of_the_player():
     assert (threads.regret[:, -1] == record.regret[:, -1]).all()
 
 
-def test_play_takes_gains_coins_and_blocks():
+def test_play_supports_gains_bernoulli_losses_and_blocks():
     losses = np.random.default_rng(7).random((200, 3))
     plain = hn.play(AdaHedge(3), losses, runs=2)
     gains = hn.play(AdaHedge(3, gains=True), -losses, runs=2)
@@ -180,7 +180,7 @@ def test_the_bound_before_play():
         AdaHedge(3).bound(spread=1.0)
 
 
-def test_losses_outside_a_stated_range_are_refused():
+def test_losses_outside_a_stated_range_are_rejected():
     player = AdaHedge(2, (0.0, 1.0)).start(0)
     move = player.act()
     for bad in ([0.0, 2.0], [np.nan, 0.0], [0.0], [np.inf, 0.0]):
@@ -225,7 +225,7 @@ def masks(rounds, n, seed=0):
 
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=repr)
-def test_sleepers_are_charged_the_learners_own_loss(learner):
+def test_unavailable_experts_are_charged_the_learners_loss(learner):
     """The same player, fed by hand with the charged vector, has the same state; waking regret is within the bound."""
     rounds = 300
     losses, awake = np.random.default_rng(1).random((rounds, 4)), masks(rounds, 4)
@@ -251,7 +251,7 @@ def test_sleepers_are_charged_the_learners_own_loss(learner):
 
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=repr)
-def test_all_awake_is_an_ordinary_round(learner):
+def test_round_with_all_experts_available_is_ordinary(learner):
     losses = np.random.default_rng(2).random((50, 4))
     plain, masked = learner.start(1), learner.start(1)
     for row in losses:
@@ -264,7 +264,7 @@ def test_all_awake_is_an_ordinary_round(learner):
 
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=repr)
-def test_a_sleeping_ticket_survives_a_restart(learner, tmp_path):
+def test_ticket_with_unavailable_experts_survives_a_restart(learner, tmp_path):
     losses, awake = np.random.default_rng(3).random((60, 4)), masks(60, 4)
     player = learner.start(5)
     for t in range(30):
@@ -283,7 +283,7 @@ def test_a_sleeping_ticket_survives_a_restart(learner, tmp_path):
     assert player.certificate() == told
 
 
-def test_shares_lost_to_floats_are_still_played():
+def test_available_experts_with_underflowing_weights_are_played():
     """Where the awake hold less than floats can say, they are played by their losses; nothing is NaN."""
     for learner in (hn.Experts(3, hn.Entropy(), hn.Fixed(0.01)), hn.Experts(3, tuning=hn.Fixed(0.01)), AdaHedge(3)):
         player = learner.start(0)
@@ -296,7 +296,7 @@ def test_shares_lost_to_floats_are_still_played():
         assert player.act([False, True, True]).action in (1, 2)
 
 
-def test_bad_masks_are_refused_and_change_nothing():
+def test_invalid_masks_are_rejected_without_a_change():
     player = hn.Experts(3).start(0)
     before = player.certificate()
     for mask in ([False] * 3, [True] * 2, [1, 0, 1], "aaa", [[True] * 3], []):
@@ -315,7 +315,7 @@ def test_bad_masks_are_refused_and_change_nothing():
     assert player.certificate().rounds == 1
 
 
-def test_draws_among_the_awake_have_their_probabilities():
+def test_draws_among_available_experts_have_their_probabilities():
     """10,000 draws; a miss of 5 standard errors has a chance of about 6e-7 an expert."""
     learner = hn.Experts(3, hn.Entropy(), hn.Fixed(2.0))
     player = learner.start(11)

@@ -23,7 +23,7 @@ def flat(told) -> str:
 
 
 @pytest.mark.parametrize(("learner", "against", "sense", "proof"), ROWS, ids=lambda x: str(x)[:60])
-def test_every_bound_says_of_whom_it_holds(learner, against, sense, proof):
+def test_every_bound_states_its_adversary(learner, against, sense, proof):
     if against is None:
         with pytest.raises(hn.Withheld):
             _told(learner)
@@ -51,7 +51,7 @@ def test_every_bound_says_of_whom_it_holds(learner, against, sense, proof):
 
 @pytest.mark.parametrize("learner", [hn.Bandit(10), hn.exp3(10), hn.UCB1(10), hn.LBInf(10)], ids=repr)
 @pytest.mark.parametrize("rounds", [5, 30, 1000, 10**6])
-def test_the_rounds_times_the_range_are_a_bound_where_nothing_less_is_proved(learner, rounds):
+def test_trivial_bound_is_returned_if_no_smaller_one_is_proved(learner, rounds):
     """Against whom it is asked changes nothing: the least bound is it, and holds on every run, or it is not given."""
     least = learner.bound(rounds)
     assert (least.sense == "run") == (least.value == rounds)
@@ -64,7 +64,7 @@ def test_the_rounds_times_the_range_are_a_bound_where_nothing_less_is_proved(lea
         learner.bound(rounds, against="any")
 
 
-def test_no_learner_is_without_a_row():
+def test_every_learner_has_a_row():
     public = [getattr(hn, name) for name in hn.__all__ if name != "sklearn"]
     learners = {cls for cls in public if isinstance(cls, type) and hasattr(cls, "bound") and cls is not hn.Record}
     learners -= {cls for cls in learners if not dataclasses.is_dataclass(cls) or issubclass(cls, hn.Bound)}
@@ -73,7 +73,7 @@ def test_no_learner_is_without_a_row():
     assert {cls.__name__ for cls in learners - other} == {type(row[0]).__name__ for row in ROWS}
 
 
-def test_the_words():
+def test_sentences_about_the_adversary():
     arm = hn.Bandit(8, hn.Entropy(), hn.Horizon(T)).bound().holds
     assert "if losses do not depend on your moves, for a horizon fixed in advance" in arm
     assert "max_i E[learner's loss - loss of arm i]" in arm
@@ -84,7 +84,7 @@ def test_the_words():
     assert "one distribution" in Bound(1.0, {}, "", against="iid").holds
 
 
-def test_what_a_proof_lacks_and_supposes_is_said():
+def test_gaps_and_assumptions_of_a_proof_are_stated():
     assert "checked numerically only" in flat(Bound(1.0, {}, "", proof="numerical"))
     for cls in (hn.Squint, hn.MLPoly, hn.AdaNormalHedge):
         assert "numerically" not in flat(cls(8).bound(10**6))
@@ -105,13 +105,13 @@ def test_what_a_proof_lacks_and_supposes_is_said():
     ],
     ids=lambda learner: str(learner)[:60],
 )
-def test_what_the_paper_prints_is_cited_and_what_is_ours_is_proved(learner):
+def test_printed_bounds_are_cited_and_own_bounds_are_proved(learner):
     """Some of the printed forms are false as printed: none of them may say that its proof is in the documents."""
     bound = learner.bound(T, best_loss=100.0, printed=True)
     assert (bound.proof, bound.printed.proof) == ("whole", "published")
 
 
-def test_what_is_no_such_word_is_refused():
+def test_unknown_adversary_is_rejected():
     for bad in ({"against": "all"}, {"proof": "folklore"}, {"sense": "common"}):
         with pytest.raises(ValueError, match=f"{next(iter(bad))} must be"):
             Bound(1.0, {}, "", **bad)
@@ -120,7 +120,7 @@ def test_what_is_no_such_word_is_refused():
     assert [field.name for field in dataclasses.fields(Bound)][-2:] == ["against", "covers"]
 
 
-def test_implicit_exploration_has_a_number_against_anybody():
+def test_implicit_exploration_has_an_adaptive_bound():
     # 2 sqrt(2 n T ln n) against any losses; three quarters of it against oblivious ones.
     for n, rounds in ((2, 100), (8, 4000), (50, 10**5)):
         ix = hn.exp3_ix(n, rounds)
@@ -138,7 +138,7 @@ def test_implicit_exploration_has_a_number_against_anybody():
     assert hn.exp3_ix(8, 4000).bound(against="any").value == pytest.approx(729.6, abs=0.1)
 
 
-def test_records_carry_it_and_old_ones_are_oblivious(tmp_path):
+def test_records_store_the_adversary_of_the_bound(tmp_path):
     losses = np.random.default_rng(0).random((200, 3))
     record = hn.play(hn.Experts(3), losses)
     assert "even against an adaptive adversary" in flat(record)
@@ -149,7 +149,7 @@ def test_records_carry_it_and_old_ones_are_oblivious(tmp_path):
     assert Bound(**old).against == "oblivious"
 
 
-def test_certificates_carry_it():
+def test_certificates_store_the_adversary_of_the_bound():
     player = hn.Bandit(4, hn.Entropy(), hn.Horizon(10**4)).start(seed=0)
     for _ in range(2000):
         player.observe(player.act(), 0.5)
@@ -159,7 +159,7 @@ def test_certificates_carry_it():
     assert "oblivious adversary" in player.certificate()._repr_html_()
 
 
-def test_a_live_player_that_keeps_its_noise_promises_nothing():
+def test_live_player_with_kept_noise_withholds_its_bound():
     # Charge the expert played last: RandomWalk(2) pays 5,620 in 20,000 rounds, its bound being 1,507.
     player, rounds, last = hn.RandomWalk(2).start(seed=0), 4000, 0
     paid, losses = 0.0, np.zeros(2)
@@ -177,7 +177,7 @@ def test_a_live_player_that_keeps_its_noise_promises_nothing():
 # What holds on this run
 
 
-def test_implicit_exploration_says_something_of_this_run():
+def test_implicit_exploration_bounds_the_regret_of_this_run():
     # Whoever sets the losses: here every arm loses 1 until .78 T, then the least likely arm is spared.
     n, rounds, delta = 4, 600, 0.05
     above = 0
@@ -207,7 +207,7 @@ def test_implicit_exploration_says_something_of_this_run():
     assert "1 pending move" in dict(player.certificate(delta).rows())["this run"]
 
 
-def test_the_line_is_in_the_units_of_the_losses():
+def test_bound_on_this_run_is_in_the_units_of_the_losses():
     plain, wide = hn.exp3_ix(3, 50).start(seed=1), hn.exp3_ix(3, 50, loss_range=(-2.0, 8.0)).start(seed=1)
     for t in range(50):
         x = (t * 7 % 5) / 5
@@ -216,7 +216,7 @@ def test_the_line_is_in_the_units_of_the_losses():
     assert wide.certificate(0.1).on_this_run == pytest.approx(10.0 * plain.certificate(0.1).on_this_run)
 
 
-def test_other_players_say_why_not_and_which_to_choose():
+def test_other_players_state_the_reason_and_an_alternative():
     player = hn.Bandit(4).start(seed=0)
     player.observe(player.act(), 0.5)
     told = player.certificate(delta=0.05)
@@ -250,7 +250,7 @@ def test_exp3_ix_is_bounded_with_high_probability():
 # Wherever a bound is shown
 
 
-def test_pictures_say_it():
+def test_pictures_state_the_adversary():
     from hannan.games.record import regret_picture
 
     record = hn.play(hn.Bandit(3, hn.Entropy(), hn.Horizon(2000)), np.random.default_rng(0).random((2000, 3)))
@@ -258,7 +258,7 @@ def test_pictures_say_it():
     assert "against an oblivious adversary" in str(record.plot().to_dict()["title"]["subtitle"])
 
 
-def test_commands_say_it():
+def test_commands_state_the_adversary():
     import json
 
     from click.testing import CliRunner
@@ -275,7 +275,7 @@ def test_commands_say_it():
     assert "even against an adaptive adversary" in flat(CliRunner().invoke(command, experts).stdout)
 
 
-def test_tables_of_games_say_it():
+def test_tables_of_games_state_the_adversary():
     rng = np.random.default_rng(0)
     routed = hn.route(rng.random((300, 3)), runs=2)
     told = {one["name"]: one["against"] for one in routed.to_dict()["learners"]}

@@ -31,7 +31,7 @@ def reduced_variance_by_hand(n, losses, seed, scale_of):
     np.testing.assert_allclose(player.losses, L, rtol=1e-6, atol=1e-6)
 
 
-def test_reduced_variance_is_its_definition():
+def test_reduced_variance_follows_its_definition():
     losses = hn.adversaries.stochastic(300, 4, seed=1, gap=0.5)
     reduced_variance_by_hand(4, losses, 5, lambda t: math.sqrt(t) / 2)
 
@@ -49,7 +49,7 @@ def test_reduced_variance_is_unbiased():
     np.testing.assert_allclose(mean, row, atol=1e-15)
 
 
-def test_a_late_loss_meets_the_baselines_of_its_ticket():
+def test_late_loss_uses_the_baselines_of_its_ticket():
     learner = hn.tsallis_inf(3)
     player = learner.start(2)
     for _ in range(100):
@@ -79,7 +79,7 @@ def test_bandit_bounds_are_above_the_lower_end_of_the_interval(n, adversary):
         assert record.interval(0.999999)[0][-1] <= record.bound.value
 
 
-def test_stochastic_regret_is_logarithmic_in_both_published_set_ups():
+def test_regret_is_logarithmic_in_both_published_settings():
     """8 arms, gap 1/8, 10,000 rounds: far below what Exp3 pays (1e-6: intervals of 24 runs at 0.999999)."""
     for means in (
         hn.adversaries.stochastic_means(10_000, 8, 0.125),
@@ -129,7 +129,7 @@ def test_sleeping_arms(learner, tmp_path):
         assert certificate.realised_level <= certificate.claimed_rate * (1 + 1e-6) + 1e-9
 
 
-def test_sleep_is_refused_where_nothing_is_proved():
+def test_unavailable_arms_are_rejected_without_a_proof():
     mask = np.array([True, False, True])
     for learner in (
         hn.tsallis_inf(3), hn.exp3_ix(3, 100), hn.LBInf(3, 100), hn.exp3_s(3, 100), hn.TsallisShannon(3),
@@ -146,13 +146,13 @@ def test_sleep_is_refused_where_nothing_is_proved():
             learner.start(0).act([0, 1, 2], awake=mask)
 
 
-def test_a_default_bandit_says_what_can_sleep():
+def test_default_bandit_names_a_learner_for_unavailable_arms():
     with pytest.raises(ValueError, match=r"awake=.*Bandit\(3, hn\.Tsallis\(0\.5\)\)"):
         hn.Bandit(3).start(0).act(awake=np.array([True, False, True]))
     assert hn.Bandit(3, hn.Tsallis(0.5)).start(0).act(awake=np.array([False, True, False])).action == 1
 
 
-def test_bounds_of_sleeping_arms_hold_over_their_waking_rounds():
+def test_bounds_hold_over_the_rounds_in_which_an_arm_is_available():
     """Arm i against own loss over the rounds it was awake in: the mean over 60 runs, lower end at 0.999999."""
     rounds, n = 400, 3
     rng = np.random.default_rng(5)
@@ -170,7 +170,7 @@ def test_bounds_of_sleeping_arms_hold_over_their_waking_rounds():
     assert (low <= learner.bound(rounds).value).all()
 
 
-def test_a_bandit_of_which_nothing_is_said_is_the_best_known_one():
+def test_bandit_without_arguments_is_tsallis_inf():
     """All three left out: Tsallis-INF, variance reduced. One given: the others are those of the least bound."""
     half, exact = hn.Tsallis(0.5), hn.ImportanceWeighted()
     units = {"loss_range": (-1.0, 3.0), "gains": True}

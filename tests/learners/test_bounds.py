@@ -42,14 +42,14 @@ def test_exponential_ten_experts_best_loss_hundred():
     assert math.isclose(bound.scale, 1 / math.log1p(math.sqrt(2 * C10 / 100)))
 
 
-def test_any_scale():
+def test_bounds_at_any_scale():
     for scale in (0.3, 1.0, 7.0):
         eps = 1 / scale
         expected = eps / (1 - math.exp(-eps)) * (40 + C10 / eps) - 40
         assert close(Experts(10, Exponential(), Fixed(scale)).bound(best_loss=40), expected)
 
 
-def test_horizon_and_hedges_own():
+def test_horizon_bounds_in_general_and_for_hedge():
     assert close(Experts(10, Exponential(), Horizon(1000)).bound(), math.sqrt(C10 * 1000))
     for hedge in (Entropy(), Gumbel()):
         bound = Experts(2, hedge, Horizon(120)).bound()
@@ -71,7 +71,7 @@ def test_anytime_and_self_confident():
     assert learner.bound(rounds=1000, best_loss=9).value == learner.bound(best_loss=9).value
 
 
-def test_log_barrier_as_experts_pays_its_bias():
+def test_bound_of_the_log_barrier_for_experts_includes_its_bias():
     n, rounds = 5, 400
     tau = 1 / (n * rounds)
     a = (n - 1) * math.log(1 / tau) - math.log(1 - (n - 1) * tau) - n * math.log(n)
@@ -233,7 +233,7 @@ def test_an_infinite_mean_has_no_bound(law):
         Experts(3, law, Fixed(1.0)).bound(rounds=10)
 
 
-def test_refusals():
+def test_invalid_arguments_are_rejected():
     for tuning in (SelfConfident(), BestLoss(5)):
         with pytest.raises(ValueError, match="Fixed, Horizon or Anytime"):
             Bandit(3, Tsallis(), tuning)
@@ -260,7 +260,7 @@ def test_refusals():
         Experts(3).bound(rounds=5, best_loss=6)
 
 
-def test_the_paper_is_not_quoted_for_what_it_does_not_have():
+def test_printed_bound_is_withheld_if_the_paper_has_none():
     assert Bandit(5, Tsallis(0.5)).bound(2000, printed=True).printed is not None
     for learner in (Bandit(5), Bandit(5, Entropy(), Horizon(2000), ImplicitExploration(0.01))):
         assert learner.bound(2000).printed is None
@@ -276,7 +276,7 @@ def test_one_arm_and_few_rounds():
         assert learner.bound(rounds=0).value == 0.0
 
 
-def test_units():
+def test_bounds_in_other_units():
     plain = Experts(10, Exponential(), BestLoss(100)).bound().value
     assert Experts(10, Exponential(), BestLoss(50), loss_range=(0, 0.5)).bound().value == pytest.approx(plain / 2)
     shifted = Experts(10, Exponential(), BestLoss(-800, rounds=1000), loss_range=(-1, 1))
@@ -288,7 +288,7 @@ def test_units():
     assert Experts(10, gains=True).bound(rounds=1000, best_loss=900).value == Experts(10).bound(best_loss=100).value
 
 
-def test_rounded_up_by_a_few_ulps():
+def test_bounds_are_rounded_up_by_a_few_ulps():
     for value in (1e-12, 0.3, 1.0, 123.456, 1e9):
         up = bounds.rounded_up(value)
         assert value < up <= value * (1 + 1e-14)
@@ -403,7 +403,7 @@ def test_every_game_of_four_rounds(smoothing):
             assert regret_of(learner, game) <= learner.bound(4, best).value * (1 + 1e-9) + 1e-9
 
 
-def test_fixed_is_attained():
+def test_bound_of_a_fixed_scale_is_attained():
     """Exponential, two experts, one always right: regret -> c'/(1 - e^-eps), the bound at L* = 0."""
     losses = np.tile([0.0, 1.0], (60, 1))
     learner = Experts(2, Exponential(), Fixed(1.0))

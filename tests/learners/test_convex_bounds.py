@@ -24,7 +24,7 @@ CHI = GaussianNoise().mean_norm
 
 
 @pytest.mark.parametrize("d", [1, 2, 10, 100])
-def test_a_ball_has_no_dimension(d):
+def test_bound_on_a_ball_does_not_depend_on_the_dimension(d):
     r, beta, T = 1.5, 2.0, 400
     ball, share = Ball(d, r, (3.0,) * d), CHI(d) / math.sqrt(d)
     horizon = Convex(ball, beta, GaussianNoise(), Horizon(T), smooth=0)
@@ -76,7 +76,7 @@ def test_linear_losses_of_any_sign_on_any_set():
 
 
 @pytest.mark.parametrize(("loss_bound", "most"), [(None, 6.0), (7.0, 6.0), (0.5, 0.5)])
-def test_no_round_costs_more_than_the_way_across(loss_bound, most):
+def test_bound_is_at_most_rounds_times_diameter(loss_bound, most):
     """However large the noise; and a scale that suits the rounds has a bound of its own, below that."""
     ball = Ball(2, 1.5)
     loud = Convex(ball, 2.0, smooth=0, loss_bound=loss_bound, tuning=Fixed(1e6)).bound(10)
@@ -87,7 +87,7 @@ def test_no_round_costs_more_than_the_way_across(loss_bound, most):
     assert "no regret exceeds" not in quiet.source
 
 
-def test_ridge_and_solver_cost_what_they_cost():
+def test_cost_of_ridge_and_solver_in_the_bound():
     """A ridge of 1e-6 (beta T + E||b||)/r, half of it times r^2; 1e-7 r beta a move for the solver."""
     d, r, beta, T, best, B, scale = 3, 2.0, 1.5, 100, 5.0, 3.0, 20.0
     ridge = 1e-6 / r * (beta * T + d * scale)
@@ -108,7 +108,7 @@ def test_ridge_and_solver_cost_what_they_cost():
     assert tuned == pytest.approx(math.sqrt(2 * c * 2000.0) + c + 7.0 * rate / (1 - math.exp(-rate)))
 
 
-def test_gaussian_noise_pays_its_delta_and_the_solver():
+def test_bound_of_gaussian_noise_includes_delta_and_solver():
     """min over epsilon of epsilon/(1 - e^-epsilon) (L* + C + bias) - L* + delta(epsilon) B T, on a grid of its own."""
     r, beta, T, best, B, sigma = 1.0, 1.0, 5000, 400.0, 2.0, 12.0
     learner = Convex(Ball(4, r), beta, GaussianNoise(), Fixed(sigma), loss_bound=B)
@@ -145,7 +145,7 @@ def test_no_adversary_on_a_ball_exceeds_the_bound(d):
     assert worst_on_a_ball(d, T, lambda t: 0.2 * math.sqrt(T / (2 * d))) > bound
 
 
-def test_the_mean_play_of_the_search_is_the_learners():
+def test_mean_play_of_the_search_equals_that_of_the_learner():
     """Moves of the learner average to -h'(||L||) L/||L||: six standard errors of 20,000 draws (1 in 5e8)."""
     for d, noise in ((2, GaussianNoise()), (3, GammaNoise())):
         player = Convex(Ball(d), 5.0, noise, Fixed(2.0), smooth=0).start(1)

@@ -42,7 +42,7 @@ def logistic(T: int, d: int) -> Logistic:
 
 
 @pytest.mark.parametrize("d", [1, 2, 5])
-def test_noise_of_the_operating_system_has_its_law(d):
+def test_noise_of_the_operating_system_has_its_distribution(d):
     """Kolmogorov-Smirnov on norm and on a coordinate, each refused at p < 1e-7: 12 tests, about 1e-6 in all."""
     for noise, norm in ((GammaNoise(), stats.gamma(d)), (GaussianNoise(), stats.chi(d))):
         drawn = np.array([system_noise.standard(noise.kernel, d) for _ in range(4000)])
@@ -76,7 +76,7 @@ class Fixed64:
         return self.rng.integers(0, 2**64, n, dtype=np.uint64)
 
 
-def test_a_private_player_draws_from_the_operating_system_and_from_nothing_else(monkeypatch):
+def test_private_player_draws_from_the_operating_system_only(monkeypatch):
     """With the system's bytes held fixed, players without a seed move alike, and those with a seed never ask."""
     losses = {"linear": Linear(logistic(6, 3).z), "curved": logistic(6, 2)}
     makes = {"linear": linear, "curved": curved}
@@ -152,7 +152,7 @@ def test_noise_is_never_saved_nor_used_again(tmp_path):
     assert load(tmp_path / "two.json", resume="exact").act().action == player.act().action
 
 
-def test_a_refused_move_ends_the_statement(monkeypatch, tmp_path):
+def test_failed_move_ends_the_privacy_statement(monkeypatch, tmp_path):
     player = curved().start()
     player.observe(player.act(), logistic(1, 2)[0])
     assert player.certificate().privacy.startswith("(epsilon, delta) = ")
@@ -214,7 +214,7 @@ def test_privacy_of_curved_losses_in_closed_form():
     assert gaussian.privacy(20, 1e-3, "one-signed").epsilon < many.epsilon
 
 
-def test_privacy_is_refused_with_the_reason():
+def test_privacy_is_withheld_with_the_reason():
     printed = Convex(Ball(2), 1.0, GaussianNoise(0.1, "paper"), Fixed(1.0), smooth=0, guarantee="privacy")
     for learner, message in [
         (curved(accuracy=None), "pass accuracy="),
@@ -246,7 +246,7 @@ def test_privacy_is_refused_with_the_reason():
 # Play
 
 
-def test_the_ridge_of_a_private_learner_does_not_count_losses():
+def test_ridge_of_a_private_learner_does_not_depend_on_the_number_of_losses():
     assert curved(ridge=0.3).ridge_after(0, 4.0) == curved(ridge=0.3).ridge_after(1000, 4.0) == 0.3
     # The control: that of a regret bound does.
     open_ = Convex(Ball(2), 1.0, tuning=Fixed(4.0), smooth=0.25)
@@ -285,7 +285,7 @@ def test_output_noise_has_its_scale():
 
 
 @pytest.mark.parametrize("domain", [Ball(4, 0.7), Box([-0.5] * 4, [0.5] * 4), Simplex(4)], ids=repr)
-def test_gradient_steps_arrive_where_newton_does(domain, monkeypatch):
+def test_gradient_steps_reach_the_minimizer_of_newton(domain, monkeypatch):
     rng = np.random.default_rng(0)
     leader = Leader(domain)
     leader.absorb(logistic(30, 4))
@@ -349,7 +349,7 @@ KINDS = ("linear", "logistic", "hinge", "huber", "squared")
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_gamma_levels_hold_both_ways_and_need_the_ridge(kind):
+def test_gamma_levels_hold_in_both_directions_and_need_the_ridge(kind):
     """Exact cell masses: forward beta/scale, backward beta/scale + J; a twentieth of the ridge exceeds that."""
     exceeded = 0
     for seed in range(12):
@@ -367,7 +367,7 @@ def test_gamma_levels_hold_both_ways_and_need_the_ridge(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_gaussian_deltas_hold_both_ways(kind):
+def test_gaussian_deltas_hold_in_both_directions(kind):
     """delta_0 where phi' has one sign, 2 delta_0 elsewhere; backward at epsilon - J."""
     exceeded, closest = 0, 0.0
     shape = {"linear": "linear", "logistic": "one-signed", "hinge": "one-signed"}.get(kind, "rank-one")
@@ -420,7 +420,7 @@ def test_the_statement_of_a_learner_holds_for_a_hostile_solver(kind):
         assert excess(*bare, 10 * epsilon) > 0.9
 
 
-def test_two_moves_compose_by_the_majorant_and_not_as_linear_ones_do():
+def test_two_curved_moves_compose_by_the_majorant_only():
     """Both moves after the loss, exact product laws: within the majorant; beyond the linear composition."""
     worst, beyond = 0.0, 0.0
     for seed in range(6):

@@ -32,7 +32,7 @@ def test_oracles_find_the_cheapest_decision():
 
 
 @pytest.mark.parametrize("kind", ["fpl", "trix"])
-def test_players_of_decisions_save_load_and_refuse(kind, tmp_path):
+def test_players_of_decisions_save_load_and_reject(kind, tmp_path):
     for decisions in decision_sets():
         learner = hn.FPL.tuned(decisions, 100) if kind == "fpl" else hn.FPLTrix(decisions)
         assert type(learner).from_json(learner.to_json()) == learner
@@ -101,7 +101,7 @@ def test_a_game_makes_the_moves_of_its_players(which):
             assert record.estimated_regret[0] == pytest.approx(told.certificate().estimated_regret, abs=1e-9)
 
 
-def test_blocks_do_not_show(monkeypatch):
+def test_results_do_not_depend_on_blocks(monkeypatch):
     learner = hn.FPL.tuned(hn.MSets(5, 2), 700)
     losses = np.random.default_rng(1).random((700, 5))
     whole = hn.play(learner, losses, runs=3, seed=2)
@@ -147,7 +147,7 @@ def test_players_of_decisions_keep_the_contract(which):
             assert np.isfinite(player.losses).all()
 
 
-def test_a_player_is_not_in_league_with_its_losses():
+def test_player_and_losses_of_one_seed_are_independent():
     """Losses drawn by default_rng(seed) and a player of the same seed share no randomness: coins cannot be beaten.
 
     The expected loss of every decision is T m/2 = 1000, sd sqrt(T m/12) = 12.9; below 1000 - 5 sd: 3e-7.
@@ -170,7 +170,7 @@ def test_records_of_decisions_are_saved(tmp_path):
     assert record.interval(0.999999)[0][-1] <= record.bound.value
 
 
-def test_decisions_refuse():
+def test_games_of_decisions_reject_invalid_arguments():
     pytest.importorskip("networkx")
     for build in (
         lambda: hn.MSets(2, 3), lambda: hn.Assignments(0), lambda: hn.ShortestPaths((), "s", "t"),

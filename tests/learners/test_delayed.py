@@ -10,7 +10,7 @@ import pytest
 import hannan as hn
 
 
-def test_delayed_is_tsallis_inf_while_losses_are_prompt():
+def test_player_equals_tsallis_inf_without_delay():
     losses = np.random.default_rng(1).random((300, 5))
     late, prompt = hn.TsallisShannon(5).start(4), hn.tsallis_inf(5, False).start(4)
     for row in losses:
@@ -22,7 +22,7 @@ def test_delayed_is_tsallis_inf_while_losses_are_prompt():
     assert late.missing == 0
 
 
-def test_delayed_minimises_what_it_says():
+def test_distribution_minimizes_the_stated_objective():
     """Stationarity of <L, x> - 2 sqrt t sum sqrt x + theta sum x log x: one multiplier for all arms."""
     n, delay = 4, 7
     player, queue = hn.TsallisShannon(n).start(0), []

@@ -49,7 +49,7 @@ def test_exp3_s_beats_exp3_when_the_best_arm_changes():
     assert share.interval(0.9999)[1][-1] < plain.interval(0.9999)[0][-1]
 
 
-def test_switches_are_refused_where_there_is_no_room():
+def test_too_many_switches_are_rejected():
     with pytest.raises(ValueError, match="switches must be fewer than"):
         hn.fixed_share(3, 10, 9)
     with pytest.raises(hn.Withheld, match="at most 9 switches"):

@@ -10,7 +10,7 @@ import hannan as hn
 
 
 @pytest.mark.parametrize("which", [0, 1, 2])
-def test_fpl_keeps_its_bounds(which):
+def test_regret_of_fpl_is_within_its_bounds(which):
     decisions = decision_sets()[which]
     rounds = 300
     losses = (np.random.default_rng(which).random((rounds, decisions.d)) < 0.4).astype(float)
@@ -23,7 +23,7 @@ def test_fpl_keeps_its_bounds(which):
         assert record.best_loss == pytest.approx(best.min())
 
 
-def test_tuned_scales_have_the_least_bounds():
+def test_tuned_scales_have_the_smallest_bounds():
     for decisions in (hn.MSets(8, 2), hn.Assignments(3)):
         for noise in ("uniform", "exponential"):
             learner = hn.FPL.tuned(decisions, 50_000, noise)

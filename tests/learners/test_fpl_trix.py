@@ -17,7 +17,7 @@ def test_fpl_trix_learns_the_cheap_components():
     assert "O(m^2 d log dT)" in record.bound_withheld
 
 
-def test_resampling_stands_for_the_probability():
+def test_resampling_estimates_the_inverse_probability():
     """K_i is geometric with success q + gamma (1 - q): its mean over 40,000 draws of round 1, 5 sd (6e-7).
 
     In round 1 all components are alike and q = m/d; given that i is chosen K_i is independent of the choice.

@@ -13,14 +13,14 @@ from hannan.mathematics.convex.domains import Ball, Simplex
 from hannan.mathematics.convex.losses import Linear
 
 
-def test_comparators_in_closed_form():
+def test_bounds_in_closed_form():
     assert ExponentiatedGradient(Simplex(7), 2.0).bound(rounds=50).value == pytest.approx(
         2.0 * math.sqrt(2.0 * 50 * math.log(7))
     )
     assert OnlineGradientDescent(Ball(7, 0.5), 2.0).bound(rounds=50).value == pytest.approx(3.0 * math.sqrt(50))
 
 
-def test_comparators_play_what_their_bound_is_of():
+def test_moves_are_the_steps_of_the_definition():
     z = np.random.default_rng(0).uniform(-1.0, 1.0, (5, 3))
     played = play(ExponentiatedGradient(Simplex(3), 2.0), Linear(z), keep="all").actions[0]
     for t in range(5):

@@ -12,7 +12,7 @@ import hannan as hn
 
 
 @pytest.mark.parametrize("epsilon", [None, 0.0, 0.1, 1.0])
-def test_epsilon_greedy_is_its_definition(epsilon):
+def test_epsilon_greedy_follows_its_definition(epsilon):
     learner = hn.EpsilonGreedy(4, epsilon)
     table = np.random.default_rng(3).random((500, 4)) * [0.5, 0.6, 0.9, 1.0]
     player, seen = learner.start(seed=5), [[] for _ in range(4)]
@@ -26,7 +26,7 @@ def test_epsilon_greedy_is_its_definition(epsilon):
 
 
 @pytest.mark.parametrize("explore", [1, 7])
-def test_explore_then_commit_is_its_definition(explore):
+def test_explore_then_commit_follows_its_definition(explore):
     table = np.random.default_rng(4).random((200, 4)) * [0.5, 0.6, 0.9, 1.0]
     table[100:] = 1.0 - table[100:]  # what comes after moves nothing
     player, seen = hn.ExploreThenCommit(4, 200, explore).start(seed=5), [[] for _ in range(4)]
@@ -40,7 +40,7 @@ def test_explore_then_commit_is_its_definition(explore):
     assert {len(x) for x in seen} == {explore}
 
 
-def test_the_rounds_of_exploring_are_those_of_the_least_bound():
+def test_number_of_exploration_rounds_minimizes_the_bound():
     for n, rounds in ((2, 50), (4, 10_000), (10, 10**6)):
         tuned = hn.ExploreThenCommit(n, rounds)
         costs = [tuned.cost(m) for m in range(1, rounds // n + 1)]
@@ -66,7 +66,7 @@ def test_the_leader_of_m_losses_has_a_small_gap():
         assert worst > 0.1 * math.sqrt(math.log(2) / m)
 
 
-def test_the_sum_of_epsilon_greedy_is_taken_from_above():
+def test_sum_of_epsilon_greedy_is_an_upper_bound():
     """Round by round, and in stretches: never below, and within three in a hundred of it."""
     for n, rounds in ((2, 5000), (5, 200_000)):
         learner = hn.EpsilonGreedy(n)

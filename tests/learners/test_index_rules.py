@@ -28,7 +28,7 @@ TABLES = {
 
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize(("learner", "scores"), RULES, ids=lambda x: repr(x)[:20])
-def test_the_play_is_its_definition(learner, scores, table):
+def test_moves_follow_the_definition(learner, scores, table):
     player, seen = learner.start(seed=5), [[] for _ in range(4)]
     for t, row in enumerate(TABLES[table]):
         p = player.distribution()
@@ -41,7 +41,7 @@ def test_the_play_is_its_definition(learner, scores, table):
 
 @pytest.mark.parametrize("m", [0.0, 1e-12, 0.02, 0.5, 0.98, 1.0])
 @pytest.mark.parametrize("room", [1e-12, 1e-3, 0.3, 5.0, 60.0])
-def test_the_least_mean_of_kl_ucb(m, room):
+def test_index_of_kl_ucb_is_its_definition(m, room):
     q = _engine.least_mean(m, room)
     assert q == pytest.approx(arm_sums.least_mean(m, room), rel=1e-9, abs=1e-14)
     assert 0.0 <= q <= m
@@ -80,7 +80,7 @@ def test_a_live_certificate_has_the_bound_while_losses_are_prompt(learner):
 
 @pytest.mark.parametrize("n", [2, 5])
 @pytest.mark.parametrize("gap", [0.02, 0.1, 0.3])
-def test_bounds_are_kept_by_coins(n, gap):
+def test_regret_on_bernoulli_losses_is_within_the_bounds(n, gap):
     """A search over gaps: where the regret comes nearest to its bound. Means of 60 runs; a bound is passed by chance
     with a probability far below 1e-6, since none comes near it."""
     rounds = 20_000
@@ -105,7 +105,7 @@ def test_the_bounds_in_numbers():
     assert hn.UCB1(n, loss_range=(0.0, 10.0)).bound(T).value == pytest.approx(10 * told.value)
 
 
-def test_the_deviations_of_kl_ucb_add_up_to_7_ln_ln():
+def test_deviations_of_kl_ucb_sum_to_7_ln_ln():
     """sum_s e ceil(f ln s) e^(-f), f = ln s + 3 ln ln s, s from 3: what Garivier and Cappe bound by 7 ln ln T."""
     s = np.arange(3.0, 300_000.0)
     f = np.log(s) + 3.0 * np.log(np.log(s))
@@ -114,7 +114,7 @@ def test_the_deviations_of_kl_ucb_add_up_to_7_ln_ln():
     assert not (sums <= 4.0 * np.log(np.log(np.maximum(s, 16.0)))).all()  # the control: a smaller constant is too small
 
 
-def test_the_best_arm_in_hindsight_gains_what_is_said():
+def test_gain_of_the_best_arm_in_hindsight_is_bounded():
     """E[T mu - min L_i] <= sqrt(T ln n/2), n coins of one mean; 4000 games, 5 sd above would be a chance of 3e-7."""
     rng = np.random.default_rng(0)
     for n in (2, 8, 50):
@@ -124,7 +124,7 @@ def test_the_best_arm_in_hindsight_gains_what_is_said():
         assert gained.mean() > 0.4 * most  # it is not for nothing
 
 
-def test_no_number_where_losses_are_not_known_to_be_iid():
+def test_bound_is_withheld_unless_losses_are_iid():
     table = np.random.default_rng(0).random((3000, 3))
     record = hn.play(hn.UCB1(3), table)
     assert record.bound is None
@@ -137,7 +137,7 @@ def test_no_number_where_losses_are_not_known_to_be_iid():
         hn.UCB1(3).bound(10**5, against="any")
 
 
-def test_what_it_does_not_promise_is_lost():
+def test_adversary_that_knows_the_rule_causes_linear_regret():
     """Whoever knows the rule charges the arms that it may play next: every round is lost, a share of T is regret."""
 
     def foresees(t, past):
@@ -150,7 +150,7 @@ def test_what_it_does_not_promise_is_lost():
     assert hn.play(hn.Bandit(3), foresees, rounds=2000).mean_regret[-1] < 0.5 * record.mean_regret[-1]
 
 
-def test_late_losses_are_taken_and_the_bound_is_withheld():
+def test_late_losses_are_accepted_and_withhold_the_bound():
     player = hn.KLUCB(["a", "b", "c"], gains=True).start(seed=0)
     moves = [player.act() for _ in range(20)]
     for move in reversed(moves):
@@ -174,7 +174,7 @@ def test_late_losses_are_taken_and_the_bound_is_withheld():
         lambda: hn.MOSS(3, 10).bound(11), lambda: hn.UCB1(3).bound(), lambda: hn.UCB1(3).bound(10, printed=True),
     ],
 )  # fmt: skip
-def test_refused(make):
+def test_invalid_arguments_are_rejected(make):
     with pytest.raises(ValueError):
         make()
 
@@ -193,7 +193,7 @@ def test_names():
 
 
 @pytest.mark.parametrize(("number", "word"), [(0, -1.0), (0, 0.5), (0, 30.0), (4, -0.1), (4, 99.0), (4, math.nan)])
-def test_counts_and_sums_of_a_file_have_rules(number, word, tmp_path):
+def test_counts_and_sums_of_a_file_are_validated(number, word, tmp_path):
     from hannan import saving
 
     player = hn.UCB1(4).start(seed=0)

@@ -74,7 +74,7 @@ def test_every_step_of_the_proof_on_a_path(kind):
         assert mean <= 1 - 1 / n + 1e-12
 
 
-def test_the_curve():
+def test_curvature_constant_is_attained():
     """x - log(1 + x) <= k x^2 for x >= -1/2, k = 4 (ln 2 - 1/2), with equality at the end."""
     x = np.linspace(-0.5, 3.0, 2000)
     assert (x - np.log1p(x) <= CURVE * x**2 + 1e-15).all()
@@ -115,7 +115,7 @@ def test_bound_with_rounds_in_numbers():
 
 
 @pytest.mark.parametrize("adversary", hn.adversaries.all_adversaries())
-def test_the_bound_is_kept(adversary):
+def test_regret_is_within_the_bound(adversary):
     """Means of 24 runs: none comes near its bound, so chance has no part in it."""
     for n in (2, 6):
         losses = hn.adversaries.all_adversaries()[adversary](3000, n, seed=1)
@@ -123,7 +123,7 @@ def test_the_bound_is_kept(adversary):
         assert record.interval(0.9999)[1][-1] < record.bound.value
 
 
-def test_it_is_level_with_thompson_on_rare_clicks():
+def test_regret_on_rare_clicks_is_close_to_thompson():
     """Ten rates from .02 to .12, 10,000 rounds, 60 runs a side: standard errors are some 6 of 120, so that a ratio
     above 1.5 would be more than 6 of them off (1e-9)."""
     rates = np.array([0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.08, 0.09, 0.1, 0.12])
@@ -192,7 +192,7 @@ def test_every_step_of_the_proof_with_rounds(known):
 
 
 @pytest.mark.parametrize("adversary", hn.adversaries.all_adversaries())
-def test_the_bound_with_rounds_is_kept(adversary):
+def test_regret_with_rounds_is_within_the_bound(adversary):
     """Means of 24 runs: none comes near its bound, so chance has no part in it."""
     losses = hn.adversaries.all_adversaries()[adversary](3000, 6, seed=1)
     record = hn.play(hn.LBInf(6, 3000), losses, runs=24, seed=2)

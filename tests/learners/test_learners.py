@@ -58,7 +58,7 @@ def test_positional_smoothing():
         lambda: hn.Experts(3).start("seed"),
     ],
 )
-def test_bad_descriptions_are_refused(build):
+def test_invalid_descriptions_are_rejected(build):
     with pytest.raises(ValueError, match="must"):
         build()
 
@@ -76,7 +76,7 @@ class LogisticLaw(Law):
         return 0.5 + 0.5 * np.tanh(np.asarray(z) / 2)
 
 
-def test_json_of_a_law_of_ones_own(tmp_path):
+def test_json_of_a_user_defined_law(tmp_path):
     learner = hn.Experts(3, LogisticLaw(), hn.Fixed(2.0))
     text = learner.to_json()
     with pytest.raises(ValueError, match=r"hannan\.register"):
@@ -111,7 +111,7 @@ def test_json_of_a_law_of_ones_own(tmp_path):
             hn.Experts.from_json(bad)
 
 
-def test_a_law_of_ones_own_has_bounds_and_plays_every_setting():
+def test_user_defined_law_has_bounds_and_plays_every_setting():
     # The logistic law has h = 1, E max_2 = 1, E Z = 0: c' = 1.
     bound = hn.Experts(2, LogisticLaw(), hn.BestLoss(50)).bound()
     assert bound.value == pytest.approx(math.sqrt(2 * 50) + 1, rel=1e-9)
@@ -146,7 +146,7 @@ class SlowExponential(Law):
         return np.where(np.asarray(z) >= 0, -np.expm1(-np.maximum(z, 0.0)), 0.0)
 
 
-def test_stepping_by_the_gradient_is_the_compiled_play():
+def test_stepping_by_the_gradient_equals_the_compiled_game():
     rng = np.random.default_rng(2)
     rows = rng.random((8, 4))
     slow = hn.Experts(4, SlowExponential(), hn.Anytime(1.0)).start(3)
@@ -168,13 +168,13 @@ def test_stepping_by_the_gradient_is_the_compiled_play():
 
 
 @pytest.mark.parametrize("case", GOLDEN, ids=lambda case: case["id"])
-def test_clipping_golden(case):
+def test_clipping_of_golden_values(case):
     q = np.array([float(x) for x in case["q"]])
     expected = np.array([float(x) for x in case["q_tilde"]])
     np.testing.assert_allclose(hn.clip(q, float(case["rho"])), expected, rtol=1e-12, atol=0)
 
 
-def test_clipping_refuses_and_keeps_the_largest():
+def test_clipping_rejects_large_thresholds_and_keeps_the_largest():
     with pytest.raises(ValueError, match="1/K"):
         hn.clip([0.5, 0.5], 0.6)
     with pytest.raises(ValueError, match="1/K"):
@@ -191,7 +191,7 @@ def test_clipping_refuses_and_keeps_the_largest():
 
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.floats(1e-9, 1.0), min_size=1, max_size=12), st.floats(0.0, 1.0))
-def test_clipping_is_the_papers(weights, share):
+def test_clipping_equals_the_definition_of_the_paper(weights, share):
     q = np.array(weights) / np.sum(weights)
     rho = share / q.size
     clipped = hn.clip(q, rho)
@@ -249,7 +249,7 @@ def test_resampling_has_the_stated_bias_and_variance(estimator, action):
     assert p[action] ** 2 * square <= 2.0 - p[action] + 1e-12
 
 
-def test_conditional_resampling_is_the_authors_procedure():
+def test_conditional_resampling_equals_the_published_procedure():
     """Drawn as a geometric number, or as they do by swapping draws: the same law (5.2 sigma, 4 z-tests)."""
     p = hn.FTPL(hn.Exponential(), 1.0).gradient(LOSSES)
     rng = np.random.default_rng(23)
@@ -273,7 +273,7 @@ def test_conditional_resampling_has_no_larger_variance_and_fewer_trials():
 @pytest.mark.parametrize(
     "estimator", [hn.ImportanceWeighted(), hn.GeometricResampling(12), hn.ConditionalResampling(12)], ids=repr
 )
-def test_the_compiled_estimators_are_the_same(estimator):
+def test_compiled_estimators_equal_those_in_python(estimator):
     """Weights of a live player at one state against the exact mean (5.5 sigma, 12 z-tests: under 1e-6)."""
     learner = hn.Bandit(4, hn.Exponential(), hn.Fixed(1.0), estimator)
     player = learner.start(5)

@@ -19,7 +19,7 @@ def small_loss_game(seed, rounds=400, actions=4, experts=16):
     return losses, advice.astype(np.uint8)
 
 
-def test_myga_beats_exp4_where_the_best_loss_is_small():
+def test_myga_beats_exp4_if_the_best_loss_is_small():
     losses, advice = small_loss_game(0)
     myga = hn.play(hn.MYGA(4, 16, 400, best_loss=1.0), losses, runs=6, seed=1, advice=advice)
     for rival in (hn.exp4(4, 16, 400), hn.exp4(4, 16)):
@@ -27,7 +27,7 @@ def test_myga_beats_exp4_where_the_best_loss_is_small():
         assert myga.interval(0.9999)[1][-1] < record.interval(0.9999)[0][-1]
 
 
-def test_the_mixture_of_myga_is_its_own_fixed_point():
+def test_mixture_of_myga_is_a_fixed_point():
     """q W = sum_e w_e E_e + sum_s w_s T_s q, with T_s written out; and p = T_gamma q."""
     learner, rng = hn.MYGA(4, 6, 60), np.random.default_rng(1)
     step = 0.5 / learner.rounds

@@ -62,7 +62,7 @@ def test_every_bandit_takes_names(learner):
 
 
 @pytest.mark.parametrize("count", [None, "ab", [], ["a", "a"], 0])
-def test_what_is_no_count_and_no_names_is_refused(count):
+def test_invalid_numbers_and_names_of_arms_are_rejected(count):
     for learner in (hn.UCB1, hn.TsallisShannon, lambda n: hn.exp3_s(n, 100), lambda n: hn.exp3_ix(n, 100)):
         with pytest.raises(ValueError):
             learner(count)
@@ -72,7 +72,7 @@ def test_what_is_no_count_and_no_names_is_refused(count):
     ("names", "rule"),
     [([], "strings"), (["a", "a"], "'a' twice"), (["a", 3], "non-empty strings"), (["a", ""], "non-empty strings")],
 )
-def test_bad_names_are_refused(names, rule):
+def test_invalid_names_are_rejected(names, rule):
     with pytest.raises(ValueError, match=rule):
         hn.Bandit(names)
 
@@ -84,7 +84,7 @@ def test_names_and_number_must_agree():
         hn.Bandit(["a", "b"], arms=("a", "b"))
 
 
-def test_rewards_are_for_gains():
+def test_rewards_require_gains():
     player = hn.Bandit(2).start(0)
     move = player.act()
     with pytest.raises(ValueError, match="this learner takes losses"):
@@ -97,7 +97,7 @@ def test_rewards_are_for_gains():
     assert player.certificate().own_loss == 1.0
 
 
-def test_advised_bandits_take_rewards_too():
+def test_bandits_with_experts_accept_rewards():
     player = hn.ExpertBandit(2, 3, gains=True).start(0)
     player.observe(player.act([0, 1, 1]), reward=1.0)
     assert player.certificate().own_loss == 1.0

@@ -12,7 +12,7 @@ import hannan as hn
 ADVERSARIES = hn.adversaries.all_adversaries()
 
 
-def test_dropout_hears_half_of_the_losses():
+def test_dropout_records_half_of_the_losses():
     """1,000 rounds of loss 1 on one arm: heard Binomial(1000, 1/2), within 5 sd (6e-7)."""
     player = hn.Dropout(2).start(0)
     for _ in range(1000):
@@ -24,7 +24,7 @@ def test_dropout_hears_half_of_the_losses():
 
 @pytest.mark.parametrize("kind", [hn.Dropout, hn.RandomWalk])
 @pytest.mark.parametrize("adversary", ["stochastic", "alternating_leader", "cyclic", "small_best_loss"])
-def test_noisy_leaders_keep_their_bounds(kind, adversary):
+def test_regret_of_noisy_leaders_is_within_their_bounds(kind, adversary):
     record = hn.play(kind(4), ADVERSARIES[adversary](2000, 4, seed=1), runs=40, seed=2)
     assert record.interval(0.999999)[0][-1] <= record.bound.value
 
@@ -42,7 +42,7 @@ def test_the_random_walk_is_not_first_order_and_dropout_is():
     assert regrets[hn.Dropout, 6400] < 2.0
 
 
-def test_the_random_walk_changes_its_mind_seldom():
+def test_random_walk_changes_its_leader_rarely():
     """O(sqrt(T log n)) switches, where following random draws would switch in most rounds."""
     losses = hn.adversaries.experts_lower_bound(4000, 4, seed=1)
     record = hn.play(hn.RandomWalk(4), losses, runs=8, seed=1, keep="all")

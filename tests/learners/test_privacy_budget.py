@@ -37,7 +37,7 @@ GAUSSIAN = hn.GaussianNoise(1e-6)
 
 @pytest.mark.parametrize("one", [learner(), learner(GAUSSIAN), curved(), curved(GAUSSIAN)], ids=repr)
 @pytest.mark.parametrize(("epsilon", "rounds"), [(1.0, 1), (0.3, 5), (8.0, 5)])
-def test_a_scale_for_a_budget_spends_it_and_no_more(one, epsilon, rounds):
+def test_scale_for_a_budget_spends_exactly_the_budget(one, epsilon, rounds):
     scale = one.scale_for(epsilon, rounds=rounds)
     assert epsilon * (1.0 - 1e-6) < spent(one, scale, rounds) <= epsilon
     # The control: a little less noise is above the budget.
@@ -85,7 +85,7 @@ def test_gaussian_moves_compose_exactly():
         (lambda: learner().privacy_curve(10, epsilons=[]), "epsilons must have at least one number"),
     ],
 )
-def test_what_cannot_be_is_refused(asked, match):
+def test_impossible_budgets_are_rejected(asked, match):
     with pytest.raises(ValueError, match=match):
         asked()
 
@@ -123,13 +123,13 @@ WITHOUT_PRIVACY = [row[0] for row in ROWS if isinstance(row[0], Learner) and not
 
 
 @pytest.mark.parametrize("one", WITHOUT_PRIVACY, ids=lambda x: repr(x)[:50])
-def test_learners_without_privacy_say_why_and_what_there_is(one):
+def test_learners_without_privacy_state_the_reason_and_an_alternative(one):
     for asked in (one.privacy, lambda: one.scale_for(1.0)):
         with pytest.raises(hn.Withheld, match=r"no privacy is proved for .* Alternative: hn\.(Priv|Loc)"):
             asked()
 
 
-def test_what_there_is_is_there():
+def test_named_alternatives_exist():
     """The calls that the sentences name, filled in, state privacy."""
     with pytest.raises(hn.Withheld) as told:
         hn.Experts(5).privacy()
@@ -148,7 +148,7 @@ def asked(*more):
     return CliRunner().invoke(command, ["--d", "3", "--rounds", "50", *more])
 
 
-def test_command(tmp_path):
+def test_command_prints_the_numbers_of_the_learner(tmp_path):
     gaussian = ("--noise", "gaussian", "--delta", "1e-6")
     told = json.loads(asked(*gaussian, "--epsilon", "1", "--json").stdout)
     assert told["scale"] == pytest.approx(learner(GAUSSIAN, 50).scale_for(1.0, rounds=50) / 2.0)

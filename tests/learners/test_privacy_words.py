@@ -20,20 +20,20 @@ def learner(noise=None, smooth=0.25, **options):
     ("shape", "word"), [("one-signed", "phi' of every loss is of one sign"), ("linear", "every loss is linear")]
 )
 @pytest.mark.parametrize("rounds", [1, 20])
-def test_a_smaller_epsilon_is_on_your_word(shape, word, rounds):
+def test_assumed_shape_is_printed_as_an_assumption(shape, word, rounds):
     own, stated = learner().privacy(rounds), learner().privacy(rounds, shape=shape)
     assert stated.epsilon < own.epsilon
     assert stated.condition == f"{own.condition}; assumes, without checking, that {word}"
     assert f"assumes, without checking, that {word}" in " ".join(str(stated).split())
 
 
-def test_no_word_where_epsilon_rests_on_none():
+def test_no_assumption_is_printed_if_none_is_made():
     assert learner().privacy(shape="rank-one") == learner().privacy()
     assert learner(hn.GammaNoise()).privacy(shape="one-signed") == learner(hn.GammaNoise()).privacy()
     assert learner(smooth=0.0).privacy(shape="one-signed") == learner(smooth=0.0).privacy()
 
 
-def test_a_delta_is_never_printed_smaller_than_it_is():
+def test_printed_delta_is_rounded_up():
     said = learner(smooth=0.0).privacy(1000, delta=1.00000049e-6)
     assert ", 1.00001e-06) " in said.says
     # The control: six digits, rounded to the nearest, say less.
@@ -42,7 +42,7 @@ def test_a_delta_is_never_printed_smaller_than_it_is():
     assert "delta = 1.00001e-06" in str(learner(smooth=0.0).privacy_curve(10, delta=1.00000049e-6))
 
 
-def test_chances_are_rounded_up_and_what_is_sure_down():
+def test_error_probabilities_are_rounded_up_and_confidences_down():
     rng = np.random.default_rng(0)
     for miss in 10.0 ** rng.uniform(-15, 0, 300):
         # 1e-11 is the rounding of words.py, and below a digit of those printed.
@@ -54,12 +54,12 @@ def test_chances_are_rounded_up_and_what_is_sure_down():
 @pytest.mark.parametrize(
     ("confidence", "words"), [(0.999, "0.999"), (0.99999999, "1 - 1e-08"), (1.0 - 1e-6, "1 - 1e-06")]
 )
-def test_no_audit_is_certain(confidence, words):
+def test_printed_confidence_of_an_audit_is_below_1(confidence, words):
     witness = (np.zeros((0, 2)), np.eye(2)[0], (0,))
     found = SampledFinding(None, 0.5, 0.6, confidence, 400, 0.0, witness, "measured", 1, "one trial")
     assert f"at least 0.5, with probability {words}" in str(found)
 
 
-def test_no_bound_of_one_run_is_certain():
+def test_printed_confidence_of_a_bound_is_below_1():
     assert hn.exp3_ix(3, 100_000).bound(delta=1e-8).condition == "with probability 1 - 1e-08"
     assert hn.exp3_ix(3, 100_000).bound(delta=0.05).condition == "with probability 0.95"

@@ -12,7 +12,7 @@ from hannan.mathematics.mechanisms import CorrelatedNoise
 LEARNER = hn.PrivateBall(hn.Ball(3), 1.0, 1.0, rounds=400)
 
 
-def test_bound_of_the_note_and_its_price():
+def test_bound_has_the_stated_values_and_cost():
     assert hn.PrivateBall(hn.Ball(10), 1.0, 1.0, rounds=10**4).bound().value == pytest.approx(113.4, abs=0.051)
     assert hn.PrivateBall(hn.Ball(10), 1.0, 1e5, rounds=10**4).bound().value == pytest.approx(100.0, abs=0.051)
     # Fresh noise in every round costs more.
@@ -66,7 +66,7 @@ def test_regret_is_within_the_bound_for_losses_fixed_in_advance():
     assert record.mean_regret[-1] <= record.bound.value < 2 * 400
 
 
-def test_epsilon_covers_its_rounds_and_no_more():
+def test_epsilon_covers_its_rounds_only():
     player = hn.PrivateBall(hn.Ball(2), 1.0, 1.0, rounds=3).start()
     for _ in range(3):
         player.observe(player.act(), hn.Linear([0.5, 0.5]))

@@ -24,7 +24,7 @@ def test_sums_of_shares_grow_like_a_logarithm():
             assert (a / (1.0 + before[:-1])).sum() <= 1.0 + math.log1p(before[-1]) + 1e-12
 
 
-def test_ml_poly_keeps_its_potential():
+def test_potential_of_ml_poly_is_bounded():
     """sum_k [R_k]_+^2/(1 + V_k) <= sum_k (1 + ln(1 + V_k)) at every round, against losses that pay its weights back."""
     rng = np.random.default_rng(1)
     for n in (2, 3, 10):
@@ -44,7 +44,7 @@ def log_phi(R, C):
     return np.maximum(R, 0.0) ** 2 / (3.0 * np.maximum(C, 1e-300))
 
 
-def test_adanormalhedge_grows_by_what_it_may():
+def test_potential_of_adanormalhedge_grows_as_in_the_lemma():
     """Phi(R + r, C + |r|) <= Phi(R, C) + w(R, C) r + 3|r|/(2(C + 1)), w = (Phi(R+1, C+1) - Phi(R-1, C+1))/2.
 
     On a grid of |R| <= C <= 1e5 and r in [-1, 1], everything over Phi(R, C). At r = 0 there is equality.
@@ -71,7 +71,7 @@ def phi(R, V):
     return whole
 
 
-def test_squint_owes_at_most_half_and_a_logarithm():
+def test_negative_potential_of_squint_is_bounded():
     """-Phi(R, V) <= 1/2 + ln(T + 1) for R >= -T, V <= T: at the worst, Ein(3T/4) <= 1/2 + ln(T + 1).
 
     The steps of the proof: ln(3/4) + gamma < 1/2, and E_1(3T/4) < ln(1 + 1/T).
@@ -101,7 +101,7 @@ def exact_phi(R, V):
 @pytest.mark.parametrize("n", [2, 8, 10**6])
 @pytest.mark.parametrize("T", [1, 10, 10**4, 10**9])
 @pytest.mark.parametrize("share", [0.0, 1e-9, 0.01, 0.3, 1.0])
-def test_squint_prints_the_root_of_its_potential_from_above(n, T, share):
+def test_squint_prints_an_upper_bound_on_the_root(n, T, share):
     """Phi(R, V) >= c at the R that is printed; the control: a millionth below it Phi is below c."""
     V, c = share * T, n * (0.5 + math.log(T + 1))
     R = sum(hn.Squint(n).terms(T, V).values())
@@ -110,7 +110,7 @@ def test_squint_prints_the_root_of_its_potential_from_above(n, T, share):
     assert published >= R
 
 
-def test_squint_prints_more_for_more_squares_and_rounds():
+def test_bound_of_squint_increases_with_squares_and_rounds():
     """Before play V is bounded by iteration, which needs a root that rises with V and T."""
     roots = [sum(hn.Squint(5).terms(T, V).values()) for T, V in ((50, 0.0), (50, 1.0), (50, 50.0), (500, 50.0))]
     assert roots == sorted(roots)
@@ -119,7 +119,7 @@ def test_squint_prints_more_for_more_squares_and_rounds():
     assert hn.Squint(8).bound(10_000, best_loss=100.0).value == pytest.approx(68.82, abs=0.01)
 
 
-def test_the_terms_are_those():
+def test_printed_terms_are_those_of_the_proofs():
     """The proofs are about what the learners print."""
     n, T, V = 7, 500, 40.0
     squint = brentq(lambda R: phi(R, V) - n * (0.5 + math.log(T + 1)), 0.0, 200.0)
@@ -131,7 +131,7 @@ def test_the_terms_are_those():
 
 
 @pytest.mark.parametrize(("d", "m"), [(2, 1), (5, 2), (6, 3), (7, 5)])
-def test_hedge_over_sets_moves_by_half_the_trace(d, m):
+def test_drift_of_hedge_over_sets_is_bounded_by_half_the_trace(d, m):
     """D <= m (1 - m/d)/(4 s) at random L and the worst losses, over all sets (docs/proofs/others.md)."""
     sets = np.array([[i in chosen for i in range(d)] for chosen in itertools.combinations(range(d), m)], dtype=float)
     rng, worst = np.random.default_rng(0), 0.0

@@ -14,7 +14,7 @@ from hannan.mathematics.convex.domains import Ball
 # Compositions
 
 
-def test_compositions_are_no_code_of_their_own():
+def test_named_algorithms_are_compositions():
     assert hn.hedge(5, 100) == hn.Experts(5, hn.Entropy(), hn.Horizon(100))
     assert hn.hedge(5) == hn.Experts(5, hn.Entropy(), hn.SelfConfident())
     assert hn.exp3(5) == hn.Bandit(5, hn.Entropy(), hn.Anytime())
@@ -24,7 +24,7 @@ def test_compositions_are_no_code_of_their_own():
     assert hn.frechet_ftpl(5, 4.0).schedule().scale(100, 0.0) == 2.5
 
 
-def test_exp3_ix_weighs_by_p_plus_gamma():
+def test_exp3_ix_divides_by_p_plus_gamma():
     learner = hn.exp3_ix(4, 500)
     gamma = learner.estimator.gamma
     assert gamma == pytest.approx(math.sqrt(2 * math.log(4) / (4 * 500)) / 2, rel=1e-12)
@@ -77,7 +77,7 @@ def test_published_bounds():
     assert ix.bound(1000).value == pytest.approx(exact * 1.5, rel=1e-12)
 
 
-def test_bad_descriptions_are_refused():
+def test_invalid_descriptions_are_rejected():
     for build in (
         lambda: hn.Squint(0), lambda: hn.Squint(2, (1.0, 0.0)), lambda: hn.FixedShare(2, 0.0, 0.1),
         lambda: hn.FixedShare(2, 1.0, 0.0), lambda: hn.FixedShare(2, 1.0, 1.0), lambda: hn.LBInf(2, 1),
@@ -88,6 +88,6 @@ def test_bad_descriptions_are_refused():
             build()
 
 
-def test_gaussian_ftpl_is_the_corollary():
+def test_gaussian_ftpl_follows_the_corollary():
     learner = hn.gaussian_ftpl(Ball(4, 2.0), 900)
     assert learner.bound(900).value <= 1.264 * 4**0.25 * 2.0 * 30.0

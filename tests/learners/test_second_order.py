@@ -34,7 +34,7 @@ def weights_by_hand(learner, R, V):
 
 @pytest.mark.parametrize("kind", WITHOUT_TUNING)
 @pytest.mark.parametrize("adversary", ["stochastic", "small_best_loss", "alternating_leader"])
-def test_second_order_weights_are_their_definitions(kind, adversary):
+def test_second_order_weights_follow_their_definitions(kind, adversary):
     learner, losses = kind(4), ADVERSARIES[adversary](120, 4, seed=2)
     player, R, V = learner.start(0), np.zeros(4), np.zeros(4)
     for row in losses:
@@ -50,7 +50,7 @@ def test_second_order_weights_are_their_definitions(kind, adversary):
     (0.0, 0.0), (1e-9, 1e-18), (1.9, 0.99), (2.1, 1e-6), (-2.1, 1e-6), (30.0, 0.3), (-500.0, 300.0), (900.0, 1000.0),
     (1000.0, 900.0), (-3.0, 1e5), (1e4, 1e5), (2e5, 1e6),
 ])  # fmt: skip
-def test_the_evidence_of_squint(R, V):
+def test_weights_of_squint_equal_their_integral(R, V):
     peak = min(max(R / (2 * V), 0.0), 0.5) if V > 0 else 0.5
     width = 1 / math.sqrt(2 * V) if V > 0 else 1.0
     cuts = sorted({0.0, 0.5, *(min(max(peak + k * width, 0.0), 0.5) for k in (-20, -5, -1, 0, 1, 5, 20))})
@@ -99,7 +99,7 @@ def test_second_order_bounds_hold_against_the_greedy_adversary(kind):
 
 
 @pytest.mark.parametrize("kind", [*WITHOUT_TUNING, lambda n: hn.FixedShare(n, 4.0, 0.01)])
-def test_sleepers_keep_their_regret(kind):
+def test_regret_against_unavailable_experts_is_unchanged(kind):
     player = kind(3).start(0)
     rng = np.random.default_rng(0)
     for _ in range(60):

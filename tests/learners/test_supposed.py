@@ -12,19 +12,19 @@ PLAIN = hn.Experts(2, tuning=hn.BestLoss(50))
 
 @pytest.mark.parametrize("rounds", [60, 100, 2400])
 @pytest.mark.parametrize("learner", [GAINS, SHIFTED], ids=["gains", "shifted"])
-def test_the_condition_is_that_of_the_rounds_played(learner, rounds):
+def test_condition_refers_to_the_rounds_played(learner, rounds):
     bound = learner.bound(rounds)
     assert learner.units.normal(bound.at_most, rounds) == pytest.approx(learner.tuned_best())
     assert f"{bound.at_most:.15g}" in bound.condition
 
 
-def test_at_the_rounds_told_it_is_what_was_told():
+def test_condition_at_the_tuned_rounds_is_the_stated_one():
     """The control: losses from 0 on, whose condition does not move with the rounds."""
     assert (GAINS.bound().at_most, GAINS.bound(100).at_most, SHIFTED.bound().at_most) == (50.0, 50.0, 150.0)
     assert {PLAIN.bound(rounds).at_most for rounds in (None, 60, 2400)} == {50.0}
 
 
-def test_a_long_game_of_gains_does_not_meet_the_condition():
+def test_long_game_of_gains_violates_the_condition():
     """Its best gain, 1,440, is far above the 50 of a hundred rounds, and its regret above the bound that would hold."""
     gains = np.tile([0.5, 0.6], (2400, 1))
     learner = hn.ExpertBandit(2, 2, clip="tuned", tuning=hn.BestLoss(50, rounds=100), gains=True)
@@ -34,7 +34,7 @@ def test_a_long_game_of_gains_does_not_meet_the_condition():
     assert learner.bound(2400).at_most > record.best_loss
 
 
-def test_a_convex_bound_that_supposes_a_best_loss_says_so():
+def test_convex_bound_states_its_condition_on_the_best_loss():
     """Regret is far above it where the best point loses more. The control: one that supposes nothing has none."""
     learner = hn.Convex(hn.Simplex(2), 1.0, tuning=hn.BestLoss(1.0), loss_bound=1.0)
     bound = learner.bound(2000)
@@ -48,7 +48,7 @@ def test_a_convex_bound_that_supposes_a_best_loss_says_so():
     assert (free.condition, free.at_most) == ("", None)
 
 
-def test_a_scale_of_nearly_nothing_has_the_trivial_bound():
+def test_tiny_scale_has_the_trivial_bound():
     assert hn.ExpertBandit(5, 2, tuning=hn.Fixed(1e-300), clip=1e-9).bound(1).value == 1.0
 
 

@@ -75,7 +75,7 @@ def test_two_normals_have_a_closed_form():
 
 
 @pytest.mark.parametrize("belief", BELIEFS)
-def test_arms_are_drawn_as_often_as_their_moves_say(belief):
+def test_draws_have_the_stated_probabilities(belief):
     """20,000 draws of one belief: chi-square of 4 arms above 34.4 has a chance of 1.6e-7."""
     player = hn.Thompson(4, belief).start(seed=1)
     for t in range(40):
@@ -99,7 +99,7 @@ def test_player_and_run_0_make_the_same_moves(learner):
     assert (record.actions[0] != record.actions[1]).any()
 
 
-def test_coins_keep_the_mean_and_are_counted():
+def test_random_rounding_keeps_the_mean_and_is_counted():
     """2,000 losses of 0.3: the number made 1 is binomial; 5 sd is a chance of 6e-7. Losses of 0 and 1 need no coin."""
     player = hn.Thompson(2).start(seed=4)
     for _ in range(2000):
@@ -117,7 +117,7 @@ def test_coins_keep_the_mean_and_are_counted():
     assert gaussian.state()["memory"][2:4].sum() == 0.3
 
 
-def test_the_number_over_the_prior_is_kept_in_the_mean_over_the_prior():
+def test_regret_averaged_over_the_prior_is_within_its_bound():
     """60 laws with rates drawn uniformly, 8 runs each. The bound is several times the mean: no chance to speak of."""
     n, rounds = 4, 2000
     told = hn.Thompson(n).over_the_prior(rounds)
@@ -136,14 +136,14 @@ def test_the_number_over_the_prior_is_kept_in_the_mean_over_the_prior():
     assert hn.Thompson(n).over_the_prior(3).sense == "run"
 
 
-def test_no_number_of_one_law_is_printed():
+def test_no_bound_is_printed_for_fixed_means():
     record = hn.play(hn.Thompson(3), hn.adversaries.Bernoulli([0.1, 0.2, 0.3], 1000))
     assert record.bound is None
     assert "O(sqrt(n T ln T))" in record.bound_withheld
     assert "O(sqrt(n T ln n))" in hn.play(hn.Thompson(3, "gaussian"), np.zeros((9, 3))).bound_withheld
 
 
-def test_what_it_does_not_promise_is_lost():
+def test_regret_is_linear_on_a_stochastically_constrained_sequence():
     """One arm is better by 1/8 in every round, and all of them now lose little, now much (Zimmert, Seldin 2021)."""
     losses = hn.adversaries.stochastically_constrained(20_000, 8, seed=0)
     thompson, default, robust = (
@@ -154,7 +154,7 @@ def test_what_it_does_not_promise_is_lost():
     assert thompson.interval(0.9999)[0][-1] > others
 
 
-def test_late_losses_names_and_refusals():
+def test_late_losses_names_and_invalid_arguments():
     player = hn.Thompson(["a", "b"], gains=True).start(seed=0)
     moves = [player.act() for _ in range(30)]
     for move in reversed(moves):
@@ -177,7 +177,7 @@ def test_late_losses_names_and_refusals():
 
 
 @pytest.mark.parametrize(("number", "word"), [(0, 0.5), (3, -1.0), (3, 0.5), (3, 99.0), (6, -1.0), (6, 1e6), (6, 0.5)])
-def test_counts_and_coins_of_a_file_have_rules(number, word, tmp_path):
+def test_counts_and_coins_of_a_file_are_validated(number, word, tmp_path):
     from hannan import saving
 
     player = hn.Thompson(3).start(seed=0)

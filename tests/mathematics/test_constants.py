@@ -89,7 +89,7 @@ def test_bounds_use_the_proved_variance_constant_and_tunings_do_not(law):
     assert hn.Entropy().proved_variance_constant(7) == 0.25
 
 
-def test_variance_constants_of_the_others():
+def test_variance_constants_of_other_smoothings():
     assert hn.Entropy().variance_constant(7) == hn.Gumbel().variance_constant(7) == 0.25
     assert hn.LogBarrier().variance_constant(7) == 0.125
     for alpha in (0.25, 0.5, 0.9):
@@ -116,7 +116,7 @@ class Logistic(hn.Law):
         return 0.5 + 0.5 * np.tanh(np.asarray(z) / 2)
 
 
-def test_a_law_of_your_own_that_is_log_concave():
+def test_user_defined_log_concave_law_has_a_bound():
     for n in (2, 3, 8):
         assert Logistic().variance_constant(n) == pytest.approx((n - 1) / (n + 1) / 2, rel=1e-9)
         assert Logistic().variance_constant(n) >= (n - 1) / (n + 1) / 2 * (1 - 1e-12)
@@ -172,7 +172,7 @@ def test_horizon_and_anytime_of_experts(smoothing):
     assert own == pytest.approx(math.sqrt(rounds) * (1.7 * G + more * v / 1.7), rel=1e-12)
 
 
-def test_the_numbers_that_the_documents_quote():
+def test_numbers_in_the_documentation_are_computed():
     hedge = hn.Experts(2, hn.Entropy(), hn.Anytime(1 / math.sqrt(math.log(2))))
     assert round(hedge.bound(1000).value, 2) == 32.91  # the factor of before, sqrt(h/G): 1.25 sqrt(T ln n)
     gaussian = hn.Experts(5, hn.Gaussian(), hn.Horizon(400))
@@ -256,7 +256,7 @@ def plays(n, t, rng):
         yield p / p.sum()
 
 
-def test_one_round_of_reduced_variance_costs_no_more_than_its_share():
+def test_cost_of_one_round_of_reduced_variance_is_bounded():
     """Arms at and just below 16/t, where the baseline jumps. The worst is nearly all of it at t = 1, n = 12."""
     rng, worst = np.random.default_rng(4), 0.0
     for n, t in ((2, 1), (2, 17), (2, 100), (3, 40), (12, 1), (12, 9), (12, 300)):
@@ -301,7 +301,7 @@ def test_log_barrier_with_resampling():
             hn.Bandit(n, hn.LogBarrier(), hn.SelfConfident(rounds), estimator).bound()
 
 
-def test_a_resampled_weight_keeps_its_share():
+def test_resampled_weight_keeps_the_stated_share_of_the_loss():
     """E phi(l p W) >= k l - l (1-p)^M, phi(u) = scale log(1 + u/scale): summed over the weights, not drawn."""
     rng, least = np.random.default_rng(6), math.inf
     for _ in range(400):

@@ -33,7 +33,7 @@ def test_golden_delta(case):
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if c["family"] == "gaussian_sigma"], ids=lambda c: c["id"])
-def test_golden_sigma_from_the_safe_side(case):
+def test_golden_sigma_is_rounded_up(case):
     sigma = GaussianNoise(float(case["delta"])).sigma(float(case["eps"]), float(case["beta"]))
     assert sigma == pytest.approx(float(case["sigma"]), rel=1e-12)
     assert sigma >= float(case["sigma"]) * (1 - 1e-15)
@@ -64,14 +64,14 @@ def test_delta_against_fifty_digits(eps, ratio):
 
 
 @pytest.mark.parametrize("shape", ["linear", "one-signed", "rank-one", "convex"])
-def test_every_shape_has_its_sigma_and_less_is_known_at_a_price(shape):
+def test_wider_shapes_need_a_larger_sigma(shape):
     noise = GaussianNoise(1e-5)
     sigma = noise.sigma(0.8, 2.0, shape, d=3)
     assert 0.99e-5 < noise.delta_of(0.8, 2.0, sigma, shape, d=3) <= 1e-5
     assert noise.delta_of(0.8, 2.0, sigma, "linear") <= noise.delta_of(0.8, 2.0, sigma, shape, d=3)
 
 
-def test_what_each_shape_costs():
+def test_delta_of_each_shape():
     """One sign as linear losses, two signs twice that, any convex loss by a quadrature of its own, from above."""
     from scipy.integrate import quad
 
@@ -89,7 +89,7 @@ def test_what_each_shape_costs():
     assert noise.delta_of(50.0, 1.0, 40.0, "convex", 3) == 0.0
 
 
-def test_bad_noise_is_refused():
+def test_invalid_noise_is_rejected():
     for bad, message in [
         (lambda: GaussianNoise(0.0), r"delta must be in \(0, 1\)"),
         (lambda: GaussianNoise(0.1, "exact"), "calibration must be one of 'analytic', 'kifer', 'paper'; got 'exact'"),
@@ -122,7 +122,7 @@ def test_mean_norms():
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 10, 40])
-def test_compiled_draws_have_the_law_of_the_noise(d):
+def test_compiled_draws_have_the_distribution_of_the_noise(d):
     """Kolmogorov-Smirnov on norm and on one coordinate, each refused at p < 1e-7: 20 tests, 2e-6 in all."""
     stream = streams.words(17 + d, 0).copy()
     for noise, norm in ((GammaNoise(), stats.gamma(d)), (GaussianNoise(), stats.chi(d))):

@@ -73,7 +73,7 @@ def by_scipy(domain: Domain, losses: Loss, noise: np.ndarray, ridge: float) -> n
 
 @pytest.mark.parametrize("kind", ["linear", "squared", "logistic", "huber", "hinge", "own"])
 @pytest.mark.parametrize("make", [Ball, lambda d: Box([-0.4] * d, [0.7] * d), Simplex, polytope])
-def test_moves_are_scipys_minimisers(kind, make):
+def test_moves_equal_minimizers_of_scipy(kind, make):
     for d in (2, 5):
         domain, losses = make(d), sequence(kind, 60, d)
         learner = Convex(domain, lipschitz=10.0, tuning=Fixed(1.0))
@@ -88,7 +88,7 @@ def test_moves_are_scipys_minimisers(kind, make):
 
 @pytest.mark.parametrize("kind", ["squared", "logistic", "huber", "hinge"])
 @pytest.mark.parametrize("domain", [Ball(6, 3.0), Box([-1.0] * 6, [2.0] * 6), Simplex(6)], ids=repr)
-def test_the_distance_vouched_for_holds(kind, domain):
+def test_stated_distance_from_the_argmin_holds(kind, domain):
     """A loose tolerance leaves a move within residual/ridge of one found with a tight tolerance."""
     rng = np.random.default_rng(3)
     for n in (1, 4, 200):
@@ -104,7 +104,7 @@ def test_the_distance_vouched_for_holds(kind, domain):
                 assert domain.contains(x)
 
 
-def test_a_solver_that_cannot_converge_raises_and_moves_nothing():
+def test_solver_that_cannot_converge_leaves_the_state_unchanged():
     leader = Leader(Ball(3))
     leader.absorb(sequence("logistic", 50, 3))
     with pytest.raises(NotConverged, match="distance from the argmin"):
@@ -116,7 +116,7 @@ def run_of(player):
     return {name: value for name, value in player.state()["leader"].items() if name != "model"}
 
 
-def test_what_a_users_phi_raises_is_raised():
+def test_exception_of_a_user_defined_phi_is_raised():
     def broken(u):
         raise RuntimeError("no slope today")
 

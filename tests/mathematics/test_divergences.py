@@ -37,7 +37,7 @@ gammas = st.sampled_from([0.05, 0.3, 0.5, 0.9, 0.999, 1.0, 1.001, 1.25, 1.5, 2.0
 
 @calm
 @given(pairs(), gammas)
-def test_tsallis_divergence_is_brute_force_over_all_sets(pair: Any, gamma: float) -> None:
+def test_tsallis_divergence_equals_brute_force_over_all_sets(pair: Any, gamma: float) -> None:
     p, q = pair
     oracle, found = float(naive.tsallis_divergence(p, q, gamma)), float(hn.tsallis_divergence(p, q, gamma))
     assert found == oracle or abs(found - oracle) <= 1e-10 * max(1.0, abs(oracle))
@@ -45,7 +45,7 @@ def test_tsallis_divergence_is_brute_force_over_all_sets(pair: Any, gamma: float
 
 @calm
 @given(pairs(), st.sampled_from([0.0, 1e-9, 0.01, 0.1, 0.3, 0.7, 0.99]))
-def test_max_divergence_is_brute_force_over_all_sets(pair: Any, delta: float) -> None:
+def test_max_divergence_equals_brute_force_over_all_sets(pair: Any, delta: float) -> None:
     p, q = pair
     oracle = float(naive.max_divergence(p, q, delta))
     found = float(hn.max_divergence(p, q, delta))
@@ -56,7 +56,7 @@ def test_max_divergence_is_brute_force_over_all_sets(pair: Any, delta: float) ->
 
 @calm
 @given(pairs(), st.floats(0.0, 5.0))
-def test_hockey_stick_is_brute_force_over_all_sets(pair: Any, epsilon: float) -> None:
+def test_hockey_stick_equals_brute_force_over_all_sets(pair: Any, epsilon: float) -> None:
     p, q = pair
     assert float(hn.hockey_stick(p, q, epsilon)) == pytest.approx(naive.hockey_stick(p, q, epsilon), abs=1e-12)
 
@@ -136,7 +136,7 @@ def test_deterministic_post_processing_never_increases(pair: Any, gamma: float, 
         assert hn.max_divergence(image[0], image[1], delta) <= before + 1e-9
 
 
-def test_random_post_processing_increases_it_for_gamma_above_one() -> None:
+def test_random_post_processing_can_increase_the_divergence_for_gamma_above_one() -> None:
     """Each outcome split at random into four equal parts: the terms grow by 4^(gamma-1)."""
     p, q = np.array([0.5, 0.5]), np.array([0.25, 0.75])
     assert hn.tsallis_divergence(p, q, 2.0) == pytest.approx(2.0, rel=1e-14)
@@ -163,7 +163,7 @@ def test_hockey_stick_inverts_the_approximate_divergence(pair: Any, delta: float
         assert hn.hockey_stick(p, q, 0.0) <= delta + 1e-12
 
 
-def test_a_play_against_itself() -> None:
+def test_divergence_of_a_distribution_from_itself() -> None:
     p = np.array([0.2, 0.0, 0.8])
     for gamma in (0.3, 1.0, 2.0):
         assert hn.tsallis_divergence(p, p, gamma) == 0.0

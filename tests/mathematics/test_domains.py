@@ -104,6 +104,6 @@ def test_simplex_width_and_radius_in_closed_form():
         (lambda: Simplex(2).project([1.0, 2.0, 3.0]), "x must have 2 coordinates.*got 3"),
     ],
 )
-def test_bad_sets_are_refused_by_name(build, message):
+def test_invalid_sets_are_rejected_by_name(build, message):
     with pytest.raises(ValueError, match=message.replace("(", r"\(")):
         build()

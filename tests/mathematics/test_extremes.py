@@ -94,7 +94,7 @@ def test_a_gamma_law_of_many_stages_is_nearly_gaussian() -> None:
         assert hn.FTPL(hn.Gamma(shape), 1.0).gradient([0.0, 0.0])[0] == pytest.approx(0.5, rel=1e-12)
 
 
-def test_a_power_law_at_zero_needs_what_lies_below_the_least_float() -> None:
+def test_power_law_at_zero_has_mass_below_the_smallest_float() -> None:
     """F(z) = z^k: at k = 0.02 a millionth of the mass is below 1e-308; two arms tied at k near 1/2 even more."""
     for k in (0.5000001, 0.501, 0.52, 0.7, 0.95):
         with mp.workdps(30):
@@ -130,7 +130,7 @@ def test_the_hessian_is_infinite_where_unbounded_densities_meet() -> None:
         np.testing.assert_allclose(-np.diagonal(phi.hessian([0.0, 1e-6, 1.0])), dense.curvature(), rtol=1e-8)
 
 
-def test_infinite_mean_is_a_lawful_play_of_value_minus_infinity() -> None:
+def test_law_with_infinite_mean_plays_with_value_minus_infinity() -> None:
     for law in (hn.Frechet(0.7), hn.Pareto(1.0)):
         phi = hn.FTPL(law, 1.0)
         assert phi.value([0.0, 3.0]) == -math.inf

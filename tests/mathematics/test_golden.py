@@ -51,7 +51,7 @@ def numbers(strings: list[str]) -> Any:
 
 
 @of("ftpl", "ftrl")
-def test_play_is_the_golden_one(case: dict[str, Any]) -> None:
+def test_distributions_equal_the_golden_values(case: dict[str, Any]) -> None:
     p, golden = potential_of(case).gradient(numbers(case["L"])), numbers(case["p"])
     assert abs(p.sum() - 1.0) <= 1e-12
     error = np.abs(p / golden - 1.0)
@@ -61,20 +61,20 @@ def test_play_is_the_golden_one(case: dict[str, Any]) -> None:
 
 
 @of("ftpl", "ftrl", having="potential")
-def test_value_is_the_golden_one(case: dict[str, Any]) -> None:
+def test_values_equal_the_golden_values(case: dict[str, Any]) -> None:
     golden = float(case["potential"])
     assert abs(potential_of(case).value(numbers(case["L"])) - golden) <= 1e-9 * abs(golden) + 1e-12
 
 
 @of("ftpl", "ftrl", having="neg_hess_diag")
-def test_hessian_diagonal_is_the_golden_one(case: dict[str, Any]) -> None:
+def test_hessian_diagonals_equal_the_golden_values(case: dict[str, Any]) -> None:
     golden = numbers(case["neg_hess_diag"])
     found = -np.diagonal(potential_of(case).hessian(numbers(case["L"])))
     np.testing.assert_allclose(found, golden, rtol=1e-8, atol=1e-300)
 
 
 @of("divergence")
-def test_divergence_is_the_golden_one(case: dict[str, Any]) -> None:
+def test_divergences_equal_the_golden_values(case: dict[str, Any]) -> None:
     P, Q, golden = numbers(case["P"]), numbers(case["Q"]), float(case["value"])
     if case["kind"] == "tsallis_max":
         found = hn.tsallis_divergence(P, Q, float(case["gamma"]))
@@ -84,7 +84,7 @@ def test_divergence_is_the_golden_one(case: dict[str, Any]) -> None:
 
 
 @of("constants")
-def test_constants_are_the_golden_ones(case: dict[str, Any]) -> None:
+def test_constants_equal_the_golden_values(case: dict[str, Any]) -> None:
     law, n = law_of(case["dist"]), int(case["N"])
     assert law.mean == pytest.approx(float(case["mean"]), rel=1e-9, abs=1e-15)
     assert law.expected_max(n) == pytest.approx(float(case["e_max"]), rel=1e-9)
@@ -93,7 +93,7 @@ def test_constants_are_the_golden_ones(case: dict[str, Any]) -> None:
 
 
 @of("finite_step_level")
-def test_finite_step_level_is_the_golden_one(case: dict[str, Any]) -> None:
+def test_finite_step_levels_equal_the_golden_values(case: dict[str, Any]) -> None:
     law, scale = law_of(case["dist"]), float(case["eta"])
     claim = hn.FTPL(law, scale).stability(5)
     assert claim.level == pytest.approx(float(case["level"]), rel=1e-12)
@@ -102,7 +102,7 @@ def test_finite_step_level_is_the_golden_one(case: dict[str, Any]) -> None:
     assert math.isclose(claim.rate, law.hazard / scale, rel_tol=1e-15)
 
 
-def test_the_golden_file_is_whole() -> None:
+def test_golden_file_is_complete() -> None:
     count = {family: sum(case["family"] == family for case in CASES) for family in {c["family"] for c in CASES}}
     assert {k: count[k] for k in ("ftpl", "ftrl", "divergence", "constants", "finite_step_level")} == {
         "ftpl": 52,

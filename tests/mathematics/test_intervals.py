@@ -63,7 +63,7 @@ def test_weighted_means_are_covered(rate):
         assert missed > 60  # a log without a hit says 0 to 0
 
 
-def test_nothing_seen_is_not_nothing():
+def test_interval_without_events_has_positive_length():
     assert clopper_pearson(0, 125, 0.975) == (0.0, pytest.approx(0.0291, abs=1e-4))
     low, high = of_ratio(lambda theta: (-theta * 125 * 80, theta**2 * 125 * 80**2), 80.0, 1e4, (0.0, 1.0), 0.0, 0.95)
     assert low == 0.0
@@ -71,7 +71,7 @@ def test_nothing_seen_is_not_nothing():
     assert normal(0, 125) == (0.0, 0.0)
 
 
-def test_sums_of_a_game_are_covered():
+def test_sums_over_a_game_are_covered():
     """Means that follow the past: 400 games; each side errs with a chance of 0.025, so 30 times with one of 1e-6."""
     rng = np.random.default_rng(3)
     above = below = 0
@@ -89,7 +89,7 @@ def test_sums_of_a_game_are_covered():
     assert stats.binom.sf(29, 400, 0.025) < 1e-6
 
 
-def test_slack_grows_as_it_should():
+def test_excess_grows_like_the_normal_interval():
     assert slack(100.0, 1.0, 1000, 0.975) < slack(200.0, 1.0, 1000, 0.975)
     assert slack(100.0, 1.0, 1000, 0.975) < slack(100.0, 5.0, 1000, 0.975)
     assert slack(100.0, 1.0, 1000, 0.9) < slack(100.0, 1.0, 1000, 0.99)

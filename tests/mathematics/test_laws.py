@@ -185,7 +185,7 @@ def test_survival_quantile_inverts_the_survival(law: hn.Law) -> None:
     np.testing.assert_allclose(law.survival(law.survival_quantile(s)), s, rtol=1e-9)
 
 
-def test_conditioned_weibull_is_the_paper_s_star() -> None:
+def test_conditioned_weibull_is_the_starred_law_of_the_paper() -> None:
     """Condition a draw on being above 1, then subtract 1."""
     plain, star = hn.Weibull(0.5), hn.Weibull(0.5, conditioned=True)
     z = np.array([0.0, 1e-9, 0.3, 4.0, 900.0])
@@ -195,7 +195,7 @@ def test_conditioned_weibull_is_the_paper_s_star() -> None:
     assert hn.Weibull(2.0, conditioned=True).hazard == math.inf
 
 
-def test_one_law_by_three_names() -> None:
+def test_one_law_has_three_names() -> None:
     z = np.array([-1.0, 0.0, 1e-9, 0.5, 3.0, 200.0])
     for law in (hn.Gamma(1.0), hn.Weibull(1.0), hn.Weibull(1.0, conditioned=True)):
         for form in ("density", "cdf", "survival", "log_survival"):
@@ -203,7 +203,7 @@ def test_one_law_by_three_names() -> None:
         assert law.hazard == law.mean == 1.0 or law.mean == pytest.approx(1.0, rel=1e-12)
 
 
-def test_laws_are_values() -> None:
+def test_laws_compare_by_value() -> None:
     assert hn.Gamma(2.0) == hn.Gamma(2) != hn.Gamma(3.0)
     assert hash(hn.Weibull(0.5, True)) == hash(hn.Weibull(0.5, conditioned=True))
     assert repr(hn.Frechet(2)) == "Frechet(alpha=2.0)"
@@ -242,7 +242,7 @@ class Cauchy(hn.Law):
         return 0.5 + np.arctan(z) / math.pi
 
 
-def test_a_user_s_law_has_everything_that_follows_from_cdf_and_density() -> None:
+def test_user_defined_law_derives_members_from_cdf_and_density() -> None:
     for n in (1, 2, 10, 1000):
         assert Uniform().expected_max(n) == pytest.approx(n / (n + 1), rel=1e-9)
     assert Uniform().mean == pytest.approx(0.5, rel=1e-9)
@@ -257,7 +257,7 @@ def test_a_user_s_law_has_everything_that_follows_from_cdf_and_density() -> None
     assert Student().kernel == ""
 
 
-def test_a_user_s_law_must_state_what_cannot_be_computed() -> None:
+def test_user_defined_law_must_state_its_hazard() -> None:
     with pytest.raises(ValueError, match="Student must state its hazard"):
         _ = Student().hazard
     with pytest.raises(NotImplementedError, match="Law must define density"):

@@ -23,7 +23,7 @@ DOMAINS = [Ball(3, 1.5, (0.1, 0.2, 0.3)), Box([-1.0, 0.0, 0.0], [1.0, 1.0, 0.5])
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
-def test_derivatives_are_those_of_phi(loss):
+def test_derivatives_equal_those_of_phi(loss):
     x, step = np.array([0.3, -0.2, 0.5]), 1e-6
     u = Z @ x
     np.testing.assert_allclose(loss.value(x), loss.phi(u))
@@ -69,7 +69,7 @@ def test_logistic_at_the_extremes():
     np.testing.assert_allclose(loss.gradient(x)[:, 0], [0.0, 1000.0, -1 / (1 + np.exp(1.0))], rtol=1e-14)
 
 
-def test_a_sequence_is_its_items():
+def test_sequence_equals_its_items():
     sequence = Huber(Z, TARGETS, 0.5)
     assert len(sequence) == 30
     x = np.array([1.0, 0.0, -1.0])
@@ -94,6 +94,6 @@ def test_a_sequence_is_its_items():
         (lambda: Linear(Z).lipschitz(Ball(2)), "z must have 2 coordinates.*got 3"),
     ],
 )
-def test_bad_losses_are_refused_by_name(build, message):
+def test_invalid_losses_are_rejected_by_name(build, message):
     with pytest.raises(ValueError, match=message):
         build()

@@ -151,7 +151,7 @@ def test_expert_bandits_and_bandits_in_their_fixed_scale():
     assert near(capped, scale * c + (2 * n - 1) * rounds / (2 * scale) + n * rounds / (math.e * 500))
 
 
-def test_the_noise_of_fpl_has_its_scale():
+def test_noise_of_fpl_has_the_stated_scale():
     """Means of 10,000 draws within six standard errors (1 in 5e8)."""
     rng = np.random.default_rng(12)
     for noise, mean, deviation in (("uniform", 3.5, 7 / math.sqrt(12)), ("exponential", -7.0, 7.0)):
@@ -202,7 +202,7 @@ def test_a_clipped_player_follows_its_schedule():
 # Certificates and records
 
 
-def test_a_certificate_tells_regret_from_loss():
+def test_certificate_distinguishes_regret_from_loss():
     player = hn.Experts(3, hn.Entropy()).start(0)
     own, total = 0.0, np.zeros(3)
     for row in np.random.default_rng(2).random((50, 3)):
@@ -219,7 +219,7 @@ def test_a_certificate_tells_regret_from_loss():
     assert f"regret <= {ceiling(told.bound.value)}, " in said["bound"]
 
 
-def test_a_certificate_of_adahedge_tells_regret_from_loss():
+def test_certificate_of_adahedge_distinguishes_regret_from_loss():
     player, own, total = hn.AdaHedge(3).start(0), 0.0, np.zeros(3)
     for row in np.random.default_rng(6).random((50, 3)) * [0.5, 1.0, 2.0]:
         own, total = own + float(player.distribution() @ row), total + row
@@ -230,7 +230,7 @@ def test_a_certificate_of_adahedge_tells_regret_from_loss():
 
 
 @pytest.mark.parametrize("learner", [hn.Squint(3), hn.AdaNormalHedge(3), hn.MLPoly(3)], ids=repr)
-def test_a_second_order_certificate_has_the_squares_of_the_best_expert(learner):
+def test_second_order_certificate_uses_the_squares_of_the_best_expert(learner):
     rng, player = np.random.default_rng(3), learner.start(0)
     seen, total = np.zeros(3), np.zeros(3)
     for t in range(4000):
@@ -250,7 +250,7 @@ def test_a_second_order_certificate_has_the_squares_of_the_best_expert(learner):
     assert wrong > 1.1 * right
 
 
-def test_a_record_is_bounded_at_the_best_loss_of_the_least_lucky_run():
+def test_bound_of_a_record_uses_the_largest_best_loss_of_a_run():
     rng = np.random.default_rng(4)
     losses = rng.random((3, 60, 2)) * np.array([0.1, 0.5, 1.0])[:, None, None]
     learner = hn.Experts(2)
@@ -267,7 +267,7 @@ def test_a_record_is_bounded_at_the_best_loss_of_the_least_lucky_run():
 # Gains, late feedback, files
 
 
-def test_myga_tunes_itself_as_it_says():
+def test_myga_has_the_stated_learning_rate():
     learner = hn.MYGA(5, 40, rounds=3000, best_loss=200.0)
     assert learner.eta == pytest.approx(math.sqrt(math.log(3040) / (5 * 200.0)), rel=1e-12)
     assert learner.gamma == pytest.approx(learner.eta / 2, rel=1e-12)
@@ -275,7 +275,7 @@ def test_myga_tunes_itself_as_it_says():
     assert hn.MYGA(5, 40, rounds=3000).eta == pytest.approx(math.sqrt(math.log(3040) / (5 * 3000.0)), rel=1e-12)
 
 
-def test_myga_plays_gains_as_losses_from_the_top():
+def test_myga_converts_gains_to_losses():
     losing = hn.MYGA(3, 4, rounds=60, loss_range=(-1.0, 3.0)).start(5)
     winning = hn.MYGA(3, 4, rounds=60, loss_range=(-1.0, 3.0), gains=True).start(5)
     rng = np.random.default_rng(5)
@@ -289,7 +289,7 @@ def test_myga_plays_gains_as_losses_from_the_top():
     assert losing.distribution() != pytest.approx(np.full(4, 0.25), abs=0.05)
 
 
-def test_late_losses_of_the_default_bandit_meet_the_baselines_of_their_own_ticket(tmp_path):
+def test_late_losses_of_the_default_bandit_use_the_baselines_of_their_ticket(tmp_path):
     """Every distribution by hand, losses up to twelve moves late and out of order; baselines of open tickets differ,
     and a file keeps them."""
     n = 3
@@ -314,7 +314,7 @@ def test_late_losses_of_the_default_bandit_meet_the_baselines_of_their_own_ticke
     assert differed > 10
 
 
-def test_a_file_keeps_slept_rounds_and_lateness(tmp_path):
+def test_file_keeps_rounds_with_unavailable_arms_and_delays(tmp_path):
     sleeper = hn.Bandit(4, hn.Exponential()).start(1)
     for t in range(6):
         sleeper.observe(sleeper.act(awake=[True, True, t % 2 == 0, True]), 0.5)
@@ -346,7 +346,7 @@ def test_a_file_keeps_slept_rounds_and_lateness(tmp_path):
     assert late_bandit.certificate().bound is None
 
 
-def test_withheld_where_no_number_is_proved():
+def test_bound_is_withheld_if_none_is_proved():
     for learner in (
         hn.Bandit(4, hn.Exponential(), hn.Anytime(), hn.GeometricResampling(50)),
         hn.Bandit(4, hn.Tsallis(0.5), hn.Horizon(100), hn.GeometricResampling(50)),
@@ -357,7 +357,7 @@ def test_withheld_where_no_number_is_proved():
             learner.bound(100)
 
 
-def test_a_late_log_barrier_pays_its_bias_late_as_well():
+def test_delayed_bound_of_the_log_barrier_includes_its_bias():
     n, rounds, scale, best, d = 4, 300, 5.0, 20.0, 2
     eps = hn.LogBarrier().rate / scale
     C, c = scale * hn.LogBarrier().range_constant(n, rounds), (n - 1) / n

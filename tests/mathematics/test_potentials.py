@@ -23,7 +23,7 @@ calm = settings(deadline=None, max_examples=100, derandomize=True)
 
 
 @pytest.mark.parametrize("row", references.load(), ids=lambda r: f"{r['law']}{r['parameters']}{r['L']}")
-def test_references(row: dict[str, Any]) -> None:
+def test_potentials_equal_the_references(row: dict[str, Any]) -> None:
     phi = hn.FTPL(getattr(hn, row["law"])(*row["parameters"]), 1.0)
     assert_play(phi.gradient(row["L"]), [float(x) for x in row["p"]])
     curvature = [float(x) for x in row["curvature"]]
@@ -31,7 +31,7 @@ def test_references(row: dict[str, Any]) -> None:
     assert phi.value(row["L"]) == pytest.approx(float(row["value"]), rel=1e-9, abs=1e-12)
 
 
-def test_references_are_what_the_oracle_says() -> None:
+def test_references_equal_the_oracle() -> None:
     """Three of them again, here and now; the slow test does the others."""
     for row in (references.load()[2], references.load()[9], references.load()[-2]):
         again = references.reference(row["law"], tuple(row["parameters"]), row["L"])
@@ -41,7 +41,7 @@ def test_references_are_what_the_oracle_says() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("row", references.load(), ids=lambda r: f"{r['law']}{r['parameters']}{r['L']}")
-def test_every_reference_is_what_the_oracle_says(row: dict[str, Any]) -> None:
+def test_every_reference_equals_the_oracle(row: dict[str, Any]) -> None:
     again = references.reference(row["law"], tuple(row["parameters"]), row["L"])
     for key in ("p", "curvature"):
         np.testing.assert_allclose([float(x) for x in again[key]], [float(x) for x in row[key]], rtol=1e-14)
@@ -102,7 +102,7 @@ def test_gradient_and_hessian_are_derivatives(smoothing: Any, scale: float) -> N
 
 
 @each
-def test_hessian_is_that_of_a_concave_function_that_ignores_constants(smoothing: Any) -> None:
+def test_hessian_is_negative_semidefinite_with_zero_row_sums(smoothing: Any) -> None:
     phi = potential(smoothing, 0.7)
     L = np.array([0.2, 1.9, 0.6, 0.9, 14.0])
     H = phi.hessian(L)
@@ -203,7 +203,7 @@ def test_draws_follow_the_gradient(smoothing: Any) -> None:
     assert np.abs(frequency - phi.gradient(L)).max() <= math.sqrt(math.log(2 * 4 / 1e-6) / (2 * m))
 
 
-def test_draws_have_shapes_and_streams() -> None:
+def test_draws_have_the_requested_shape_and_stream() -> None:
     for phi in (hn.FTPL(hn.Exponential(), 1.0), hn.FTRL(hn.Tsallis(0.5), 1.0)):
         one = phi.sample([0.0, 1.0, 2.0], np.random.default_rng(5))
         assert type(one) is int
@@ -236,14 +236,14 @@ def test_measured_consistency_is_below_the_rate(smoothing: Any) -> None:
         assert max(seen) >= 0.9 * claim.rate  # -Hess_ii / p_i^gamma = (1 - w_i / sum w) rate
 
 
-def test_consistency_of_a_play_that_all_but_underflows() -> None:
+def test_consistency_of_a_nearly_underflowing_distribution() -> None:
     phi = hn.FTPL(hn.Exponential(), 1.0)
     assert phi.consistency([0.0, 500.0], gamma=1.5) == pytest.approx(math.sqrt(2.0) * math.exp(250.0), rel=1e-9)
     assert phi.consistency([0.0, 500.0]) == pytest.approx(1.0, rel=1e-9)  # the far arm attains the rate
     assert phi.consistency([3.0]) == 0.0
 
 
-def test_potentials_are_values() -> None:
+def test_potentials_compare_by_value() -> None:
     phi = hn.FTPL(hn.Gamma(2.0), 3)
     assert phi == hn.FTPL(hn.Gamma(2.0), 3.0) != hn.FTPL(hn.Gamma(2.0), 4.0)
     assert repr(phi) == "FTPL(law=Gamma(shape=2.0), scale=3.0)"

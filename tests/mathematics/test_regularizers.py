@@ -60,7 +60,7 @@ def test_many_arms_in_three_groups(regularizer: hn.Regularizer, n: int) -> None:
 
 
 @each
-def test_the_play_is_the_minimiser(regularizer: hn.Regularizer) -> None:
+def test_distribution_is_the_minimizer(regularizer: hn.Regularizer) -> None:
     rng = np.random.default_rng(0)
     L, scale = np.array([0.3, 0.0, 2.0, 9.0]), 1.3
     phi = hn.FTRL(regularizer, scale)
@@ -132,6 +132,6 @@ def test_two_arms_of_the_log_barrier_in_closed_form() -> None:
 
 
 @each
-def test_its_divergence(regularizer: Any) -> None:
+def test_divergence_of_the_regularizers(regularizer: Any) -> None:
     alpha = getattr(regularizer, "alpha", {hn.Entropy: 1.0, hn.LogBarrier: 0.0}.get(type(regularizer)))
     assert regularizer.gamma == 2.0 - alpha

@@ -35,7 +35,7 @@ def test_all_sequences_of_two_experts(smoothing, horizon, anytime):
         assert least <= share <= 1.0 + 1e-9, learner
 
 
-def test_the_bounds_times_four_fifths_are_broken():
+def test_control_four_fifths_of_the_bounds_are_exceeded():
     """The control: the search finds sequences above 0.8 of the bound of every family, in 240 rounds."""
     for smoothing in (hn.Entropy(), hn.Exponential(), hn.Gaussian(), hn.Tsallis(0.9), hn.Tsallis(0.5)):
         learner = hn.Experts(2, smoothing, hn.Horizon(240))
@@ -46,7 +46,7 @@ def test_the_bounds_times_four_fifths_are_broken():
 
 
 @pytest.mark.parametrize("factor", [0.5, 1.0, 1.0 / math.sqrt(math.log(2))])
-def test_other_factors_keep_their_bound(factor):
+def test_other_factors_satisfy_their_bound(factor):
     learner = hn.Experts(2, hn.Entropy(), hn.Anytime(factor))
     assert 0.6 < searches.worst_of_two(learner, 100) / learner.bound(100).value <= 1.0 + 1e-9
 
@@ -89,7 +89,7 @@ def test_every_game_of_the_log_barrier_with_resampling(estimator):
             assert 0.05 < searches.worst_resampled(learner, rounds) <= 1.0
 
 
-def test_the_log_barrier_needs_the_share_and_the_bias_of_its_bound():
+def test_control_log_barrier_needs_both_terms_of_its_bound():
     """The controls: without the kept share k(scale) < 1, and without the bias of the cap, games are above it."""
     tight = hn.Bandit(2, hn.LogBarrier(), hn.Fixed(0.05), hn.ConditionalResampling(4))
     A, bias = hn.LogBarrier().range_constant(2, 4), 0.5 + 1.5 * 4 / (math.e * 4)

@@ -143,7 +143,7 @@ def test_a_level_can_be_below_the_rate_and_the_bounds_need_the_rate() -> None:
 # --- no level -------------------------------------------------------------------------------------------
 
 
-def test_the_gaussian_has_no_pure_level_and_says_so() -> None:
+def test_gaussian_has_no_level_without_delta() -> None:
     claim = hn.FTPL(hn.Gaussian(), 3.0).stability(5)
     assert claim.level == claim.rate == math.inf
     assert claim.exact
@@ -272,7 +272,7 @@ def test_the_heavy_rows_of_the_paper_s_table(law: hn.Law, n: int, right: float) 
 
 
 @pytest.mark.parametrize("law", [hn.Frechet(1.0), hn.Frechet(0.5), hn.Pareto(1.0), hn.Pareto(0.2)], ids=repr)
-def test_infinite_means_are_refused_a_regret_constant(law: hn.Law) -> None:
+def test_infinite_means_have_no_regret_constant(law: hn.Law) -> None:
     with pytest.raises(ValueError, match=r"finite mean; got .*whose mean is infinite"):
         law.range_constant(5)
     assert hn.FTPL(law, 1.0).stability(5).level < math.inf  # lawful, and stable

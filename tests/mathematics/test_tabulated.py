@@ -53,7 +53,7 @@ class Even(hn.Law):
 
 
 @pytest.mark.parametrize("law", [Logistic(), OneSided()], ids=repr)
-def test_a_table_plays_as_the_law(law):
+def test_table_gives_the_distribution_of_the_law(law):
     found = tabulated(law)
     assert found is not None
     assert found.reached < ENOUGH
@@ -74,7 +74,7 @@ def test_a_player_and_a_game_of_a_table_make_the_same_moves():
         player.observe(move, float(losses[t, move.action]))
 
 
-def test_a_law_that_resists_is_asked_for_round_by_round():
+def test_law_without_a_table_is_evaluated_in_every_round():
     """The control: no table, and yet a player that plays the law."""
     assert tabulated(Even()) is None
     player = hn.Bandit(3, Even(), hn.Fixed(2.0)).start(1)
@@ -83,7 +83,7 @@ def test_a_law_that_resists_is_asked_for_round_by_round():
     np.testing.assert_allclose(player.distribution(), phi.gradient(player.losses), atol=1e-8)
 
 
-def test_a_certificate_says_how_exactly_a_law_of_one_s_own_is_played():
+def test_certificate_states_the_accuracy_of_a_user_defined_law():
     """The control: of the package's laws it says nothing."""
     said = [
         dict(hn.Bandit(3, law, hn.Fixed(2.0)).start(1).certificate().rows()).get("distribution", "")
@@ -106,7 +106,7 @@ class Asked(Logistic):
         return super().density(z)
 
 
-def test_an_audit_asks_a_law_for_its_table_and_no_more(monkeypatch):
+def test_audit_uses_the_table_of_a_law(monkeypatch):
     """A second audit asks for nothing. The control: without a table the law is asked a thousand times a trial."""
     law, phi = Asked(), hn.FTPL(Logistic(), 2.0)
     first = hn.audit(hn.FTPL(law, 2.0), n=3)
@@ -123,7 +123,7 @@ def test_an_audit_asks_a_law_for_its_table_and_no_more(monkeypatch):
 
 
 @pytest.mark.parametrize("law", [Logistic(), OneSided(), Even(), hn.Exponential()], ids=repr)
-def test_many_gradients_are_the_gradient(law):
+def test_many_gradients_equal_the_gradient(law):
     phi = hn.FTPL(law, 2.0)
     play = phi.many_gradients()
     for L in (np.zeros(3), np.array([5.0, 0.3, 2.0, 7.0]), np.array([0.0, 50.0])):
@@ -137,7 +137,7 @@ class Broken(Exception):
 
 
 @pytest.mark.parametrize("build", [hn.Experts, hn.Bandit, lambda *given: hn.ExpertBandit(3, *given)])
-def test_a_law_that_fails_once_leaves_the_player_as_it_was(build, monkeypatch):
+def test_law_that_fails_once_leaves_the_player_unchanged(build, monkeypatch):
     """Once the loss of a move that failed was counted, and counted again when it was told again; and a scale that was
     not reached was taken for that of the weights."""
     broken: list[bool] = []

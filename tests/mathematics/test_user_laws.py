@@ -91,7 +91,7 @@ COPIED = [
 
 
 @pytest.mark.parametrize("law", COPIED, ids=repr)
-def test_a_copy_plays_like_the_law(law: hn.Law) -> None:
+def test_copy_of_a_law_plays_like_the_law(law: hn.Law) -> None:
     for L, scale in (
         ([0.3, 0.0, 1.7], 1.0),
         ([0.0, 1e-9, 25.0], 1.0),
@@ -110,7 +110,7 @@ def test_a_copy_plays_like_the_law(law: hn.Law) -> None:
 
 
 @pytest.mark.parametrize("law", [Logistic(), Uniform(), Triangular(), Student(), Cauchy()], ids=repr)
-def test_a_law_of_one_s_own_against_one_integral_an_arm(law: hn.Law) -> None:
+def test_user_defined_law_equals_one_integral_per_arm(law: hn.Law) -> None:
     d = np.array([0.0, 0.3, 0.7])
     edges = sorted({e - x for x in d for e in (-1.0, 0.0, 1.0)})
     points = [-1e4, -50.0, *edges, 50.0, 1e4]
@@ -147,7 +147,7 @@ def test_closed_forms_of_two_arms() -> None:
 
 
 @pytest.mark.parametrize("law", [Logistic(), Triangular(), Student()], ids=repr)
-def test_derivatives_and_symmetries_of_a_law_of_one_s_own(law: hn.Law) -> None:
+def test_derivatives_and_symmetries_of_a_user_defined_law(law: hn.Law) -> None:
     phi = hn.FTPL(law, 2.0)
     L, step = np.array([0.0, 0.5, 1.1]), 1e-3
     p, H = phi.gradient(L), phi.hessian(L)
@@ -163,7 +163,7 @@ def test_derivatives_and_symmetries_of_a_law_of_one_s_own(law: hn.Law) -> None:
     assert np.abs(frequency - p).max() <= math.sqrt(math.log(6e6) / 8000)
 
 
-def test_fifty_arms_of_a_law_of_one_s_own() -> None:
+def test_fifty_arms_of_a_user_defined_law() -> None:
     L = np.linspace(0.0, 5.0, 50)
     p = hn.FTPL(Copy(hn.Gaussian()), 1.0).gradient(L)
     np.testing.assert_allclose(p, hn.FTPL(hn.Gaussian(), 1.0).gradient(L), atol=1e-8)
@@ -191,7 +191,7 @@ def test_a_stated_hazard_gives_a_rate() -> None:
 
 
 @pytest.mark.parametrize("build", [hn.Experts, hn.Bandit])
-def test_without_a_hazard_a_player_plays_and_says_what_it_cannot_promise(build: Any) -> None:
+def test_player_without_a_hazard_withholds_its_bound(build: Any) -> None:
     player = build(3, Logistic(), hn.Fixed(5.0)).start(0)
     move = player.act()
     player.observe(move, [0.3, 0.1, 0.9] if build is hn.Experts else 0.3)
@@ -215,7 +215,7 @@ class Far(Logistic):
         return super().cdf(np.asarray(z) - self.at)
 
 
-def test_a_law_whose_digits_are_lost_is_refused_soon() -> None:
+def test_law_that_loses_its_digits_is_rejected_soon() -> None:
     """It took ten seconds a round. The control: less far away the play is that at 0."""
     calls = []
 
@@ -252,7 +252,7 @@ class Contradicted(Logistic):
 
 
 @pytest.mark.parametrize("turn", range(7))
-def test_a_law_that_contradicts_itself_is_never_played_silently(turn: int) -> None:
+def test_law_that_contradicts_itself_is_rejected(turn: int) -> None:
     """Twice the density, none above 1, a negative one, a cdf a little off, one with an atom, none: probabilities that
     do not sum up to 1 were once made to."""
     law, L = Contradicted(turn), np.array([0.0, 0.5, 1.5])

@@ -103,8 +103,7 @@ class Smoothing:
 
     @property
     def perturbation(self) -> Law | None:
-        """Perturbation distribution whose perturbed leader has the same distribution of moves; None if none is
-        known."""
+        """Law whose perturbed leader has the same distribution of moves; None if none is known."""
         return None
 
     def range_constant(self, n: int, rounds: int | None = None) -> float:

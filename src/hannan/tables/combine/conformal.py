@@ -207,8 +207,7 @@ class Conformal:
         self._certified.forget(number)
 
     def add_columns(self, columns: Iterable[str] | str) -> None:
-        """Add columns of new models, from the next row on, as `hn.Combiner.add_columns` does; the certificate
-        continues.
+        """Add columns of new models, from the next row on, as `hn.Combiner.add_columns`; the certificate continues.
 
         Parameters
         ----------
