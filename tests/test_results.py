@@ -127,13 +127,13 @@ def safe(html: str) -> bool:
 
 
 @pytest.mark.parametrize("name", [name for name in MADE if name != "Panel"])
-def test_it_is_a_result_of_its_name(name):
+def test_result_has_its_type(name):
     assert type(made(name)) is getattr(hn, name)
     assert isinstance(made(name), Result)
 
 
 @pytest.mark.parametrize("name", MADE)
-def test_text_is_for_people(name):
+def test_text_is_formatted_for_readers(name):
     text = str(made(name))
     assert "object at 0x" not in text
     assert not text.startswith(f"{name}("), "a raw repr"
@@ -154,7 +154,7 @@ def test_html_is_a_safe_table(name):
     assert (NASTY in said) == (name in NAMED)
 
 
-def test_what_is_unsafe_is_found():
+def test_control_unsafe_html_is_found():
     """The control of the test above."""
     assert not safe(f"<table>{NASTY}</table>")
     assert not safe('<div onclick="x()">a</div>')
@@ -241,7 +241,7 @@ def drawn_bound(chart: dict) -> bool:
     return any("strokeDash" in layer.get("mark", {}) for layer in chart["layer"])
 
 
-def test_a_bound_never_presses_the_curve_to_the_floor():
+def test_large_bound_is_not_drawn():
     pytest.importorskip("altair")
     seen = made("Record")
     assert seen.bound.value > 3 * seen.mean_regret.max()
@@ -265,7 +265,7 @@ def test_names_are_short_and_differ():
     assert "Bandit(2 arms)" in str(made("Record")).splitlines()[0]
 
 
-def test_small_numbers_are_nothing():
+def test_tiny_numbers_are_printed_as_0():
     shown = Shown("t", (), ("a",), [(9e-172,), (0.123456,), (-1e6,), (None,), (True,)])
     assert as_text(shown).split() == ["t", "a", "≈0", "0.1235", "-1000000", "–", "yes"]
     assert "e-172" not in as_html(shown)

@@ -42,7 +42,7 @@ def contents() -> list[str]:
     return [line for fence in fences for line in fence.splitlines() if line and not line.startswith(":")]
 
 
-def test_every_page_stands_in_the_contents_once() -> None:
+def test_every_page_is_listed_once() -> None:
     named = contents()
     assert len(named) == len(set(named))
     for page in DOCS.rglob("*.md"):
@@ -58,7 +58,7 @@ def test_api_index_has_one_line_per_public_name() -> None:
     rejected(lambda: reference.topic("attic"), "attic")
 
 
-def test_the_map_has_everyone_with_the_bound_that_they_print() -> None:
+def test_tables_have_every_learner_with_its_bound() -> None:
     rows = {(row.name, row.promise): row for row in learner_map.rows()}
     for setting in SETTINGS:
         for contestant in contestants(setting):
@@ -74,13 +74,13 @@ def test_the_map_has_everyone_with_the_bound_that_they_print() -> None:
             assert row.against.startswith({"iid": "i.i.d."}.get(bound.against, bound.against))
 
 
-def test_what_the_map_writes_is_the_default_of_each_setting() -> None:
+def test_tables_name_the_default_of_each_setting() -> None:
     for setting in SETTINGS:
         assert learner_map.written(setting) == learner_map.built(setting, contestants(setting)[0])
         assert learner_map.certified(setting).startswith("bound")
 
 
-def test_every_learner_of_the_package_is_on_the_map() -> None:
+def test_every_learner_is_in_the_tables() -> None:
     shown = " ".join(row.code for row in learner_map.rows()) + " ".join(need.code for need in learner_map.NEEDS)
     public = {name: getattr(hn, name) for name in hn.__all__}
     kinds = [name for name, value in public.items() if isinstance(value, type) and issubclass(value, Learner)]
@@ -88,7 +88,7 @@ def test_every_learner_of_the_package_is_on_the_map() -> None:
     assert [name for name in kinds if f"{name}(" not in shown] == []
 
 
-def test_the_needs_of_the_map_are_met() -> None:
+def test_learners_for_requirements_satisfy_them() -> None:
     for need in learner_map.NEEDS:
         bound, against = learner_map.proved(need.learner(), **need.asked)
         # Who covers a need has a bound, but for the two whose bound is of what they will have seen, or an order only.
@@ -103,7 +103,7 @@ def test_the_page_of_claims_has_every_claim() -> None:
         assert claim_pages._line(claim.statement) in page
 
 
-def test_what_pages_have_of_the_package_is_up_to_date() -> None:
+def test_generated_parts_of_pages_are_up_to_date() -> None:
     """`make pages` writes it."""
     assert [page.name for page in generated.pages()] == ["all_learners.md", "claims.md", "which.md"]
     for page in generated.pages():
@@ -114,14 +114,14 @@ def test_what_pages_have_of_the_package_is_up_to_date() -> None:
     assert "`hn.Bandit(n)`" in shown
 
 
-def test_the_map_rounds_bounds_up() -> None:
+def test_tables_of_learners_round_bounds_up() -> None:
     for setting in SETTINGS:
         learner = learner_map.written(setting)
         bound = learner.bound(rounds=learner_map.ROUNDS).value
         assert float(learner_map.proved(learner)[0]) >= bound * (1.0 - 1e-12)
 
 
-def test_links_that_lead_nowhere_are_found(tmp_path: Path) -> None:
+def test_control_broken_links_are_found(tmp_path: Path) -> None:
     (tmp_path / "a.html").write_text('<h1 id="top"></h1><a href="b.html#end">b</a><a href="#top">t</a>')
     (tmp_path / "b.html").write_text('<p id="end"></p><a href="https://example.org">elsewhere</a><img src="a.html">')
     assert links.broken(tmp_path) == []

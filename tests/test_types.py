@@ -132,7 +132,7 @@ def short(text: str) -> str:
 
 
 @pytest.mark.parametrize("checker", [by_mypy, by_pyright])
-def test_checkers_know_every_name(checker, user):
+def test_type_checkers_know_every_name(checker, user):
     seen, refused = checker(user)
     lines = user.read_text(encoding="utf-8").splitlines()
     assert [lines[number - 1] for number in refused] == WRONG

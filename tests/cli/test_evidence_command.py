@@ -46,7 +46,7 @@ def test_command_agrees_with_the_open_store_and_writes_nothing(capsys, path, tmp
     assert "<svg" in (tmp_path / "panel/index.html").read_text()
 
 
-def test_panel_says_how_sure_it_is(capsys, path):
+def test_panel_states_its_error_probability(capsys, path):
     filled(path).close()
     code, out, _ = call(capsys, "evidence", path, "banner")
     assert code == 0

@@ -132,6 +132,6 @@ def test_two_arms_of_the_log_barrier_in_closed_form() -> None:
 
 
 @each
-def test_divergence_of_the_regularizers(regularizer: Any) -> None:
+def test_order_of_the_divergence_of_regularizers(regularizer: Any) -> None:
     alpha = getattr(regularizer, "alpha", {hn.Entropy: 1.0, hn.LogBarrier: 0.0}.get(type(regularizer)))
     assert regularizer.gamma == 2.0 - alpha

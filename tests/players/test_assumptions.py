@@ -269,7 +269,7 @@ def test_every_family_states_the_condition() -> None:
     assert ada.bound(10_000, best_loss=9000.0).at_most is None
 
 
-def test_an_observed_best_loss_is_no_condition() -> None:
+def test_observed_best_loss_needs_no_condition() -> None:
     """A certificate and a record of fixed losses know L*; a game whose losses depend on the moves does not."""
     learner = hn.Experts(3)
     player = learner.start(seed=0)
@@ -285,7 +285,7 @@ def test_an_observed_best_loss_is_no_condition() -> None:
     assert adaptive.bound.at_most == max(adaptive.best_loss)
 
 
-def test_a_number_made_of_observed_losses_is_said_to_be() -> None:
+def test_bound_computed_from_observed_losses_states_this() -> None:
     for learner in (hn.AdaHedge(2), hn.Squint(2), hn.MLPoly(2), hn.Experts(2)):
         player = learner.start(seed=0)
         for _ in range(2000):
@@ -296,7 +296,7 @@ def test_a_number_made_of_observed_losses_is_said_to_be() -> None:
 # Keys of a fleet
 
 
-def test_keys_retired_because_of_their_results_break_the_sum() -> None:
+def test_retiring_keys_because_of_their_results_breaks_the_sum() -> None:
     """1.9 times the bound if the luckiest 80% of the keys are retired. The controls: all keys, a choice by number."""
     learner, rounds, keys = hn.Bandit(2, hn.Exponential(), hn.Horizon(300)), 300, np.arange(200)
     fleet, own = hn.Fleet(learner, seed=0), np.zeros(200)
@@ -341,7 +341,7 @@ def test_a_fleet_states_the_condition_of_every_key() -> None:
     assert bound.value == pytest.approx(learner.bound(45).value + learner.bound(145).value)
 
 
-def test_a_fleet_whose_keys_have_different_conditions_says_so() -> None:
+def test_fleet_states_that_its_keys_have_different_conditions() -> None:
     learner = hn.Bandit(2, hn.LogBarrier(), hn.BestLoss(50, rounds=2000), loss_range=(-0.01, 0.99))
     fleet = hn.Fleet(learner, seed=0)
     for t in range(200):

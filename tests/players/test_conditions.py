@@ -44,7 +44,7 @@ class Flat(Said):
 # A hazard that is stated
 
 
-def test_a_stated_hazard_is_held_against_density_and_cdf():
+def test_stated_hazard_is_compared_with_density_and_cdf():
     assert checked_hazard(hn.Exponential()) == ""
     assert "checked at" in checked_hazard(Said(1.0))
     for h in (0.999, 0.5, 0.05):
@@ -58,7 +58,7 @@ def test_a_stated_hazard_is_held_against_density_and_cdf():
         checked_hazard(Said(-1.0))
 
 
-def test_a_potential_holds_its_law_to_its_word_too():
+def test_potential_checks_the_stated_hazard_of_its_law():
     assert hn.FTPL(hn.Exponential(), 2.0).stability(3).level == 0.5
     claim = hn.FTPL(Said(1.0), 2.0).stability(3)
     assert claim.level == 0.5
@@ -73,7 +73,7 @@ def test_a_potential_holds_its_law_to_its_word_too():
 @pytest.mark.parametrize(
     "law", [hn.Exponential(), hn.Gumbel(), hn.Laplace(), hn.Gamma(3.0), hn.Frechet(2.0), hn.Pareto(3.0)]
 )
-def test_no_true_hazard_is_refused(law):
+def test_correct_hazards_are_accepted(law):
     @dataclass(frozen=True)
     class Stripped(hn.Law):
         hazard = law.hazard
@@ -88,14 +88,14 @@ def test_no_true_hazard_is_refused(law):
     assert "checked at" in checked_hazard(Stripped())
 
 
-def test_what_is_stated_is_printed_as_such():
+def test_stated_hazard_is_printed_as_assumed():
     bound = hn.Experts(2, Said(1.0), hn.Horizon(1000)).bound()
     assert bound.condition.startswith("assumed, not verified: the hazard of Said is at most 1 (checked at")
     assert "assumed, not verified" in " ".join(str(bound).split())
     assert hn.Experts(2, hn.Exponential(), hn.Horizon(1000)).bound().condition == ""
 
 
-def test_a_certificate_that_contradicts_itself_is_withheld(monkeypatch):
+def test_certificate_withholds_a_contradicted_bound(monkeypatch):
     # Had the false hazard passed: it printed bound 3.2, regret 10.7, "0.222 realised, claimed at most 0.0316".
     monkeypatch.setattr("hannan.mathematics.laws.law.on_your_word", lambda law: "")
     player = hn.Experts(2, Said(0.05), hn.Horizon(40)).start(seed=0)
@@ -111,7 +111,7 @@ def test_a_certificate_that_contradicts_itself_is_withheld(monkeypatch):
     assert fine.certificate().bound is not None
 
 
-def test_a_regret_above_a_bound_of_every_sequence_is_said():
+def test_regret_above_a_bound_on_every_sequence_is_reported():
     bound = hn.Experts(2, hn.Entropy(), hn.Horizon(1000)).bound()
     assert certificate.contradicted(bound, bound.value, 0.1, 0.1, 1000, 1.0) == ""
     assert "contradict the bound" in certificate.contradicted(bound, bound.value + 0.1, 0.1, 0.1, 1000, 1.0)
@@ -124,7 +124,7 @@ def test_a_regret_above_a_bound_of_every_sequence_is_said():
     assert player.certificate().bound is not None
 
 
-def test_stated_log_concavity_is_held_against_the_density():
+def test_stated_log_concavity_is_compared_with_the_density():
     @dataclass(frozen=True)
     class Concave(Said):
         log_concave = True
@@ -173,7 +173,7 @@ def test_best_loss_prints_its_condition():
     assert gains.condition == "if the best gain G* >= 990 on every run"
 
 
-def test_a_bandit_whose_own_loss_refutes_its_best_loss_is_withheld():
+def test_bound_is_withheld_if_the_own_loss_refutes_the_best_loss():
     learner, rounds = hn.Bandit(4, hn.LogBarrier(), hn.BestLoss(2, rounds=2000)), 2000
     assert learner.bound().value == pytest.approx(22.3, abs=0.1)
     coins = np.random.default_rng(0).random((rounds, 4)) < [0.465, 0.5, 0.5, 0.5]
@@ -201,7 +201,7 @@ def test_experts_check_their_best_loss_on_the_path():
     assert "best_loss=" in player.certificate().withheld
 
 
-def test_a_bound_says_of_which_rounds_it_is_where_moves_are_open():
+def test_bound_states_its_rounds_if_moves_are_pending():
     """Who tells only the losses of moves that lost has chosen by them: the regret of those rounds is half of them."""
     coins = np.random.default_rng(3).integers(0, 2, 600)
     player, own, lost = hn.AdaHedge(2).start(), 0, np.zeros(2)
@@ -223,7 +223,7 @@ def test_a_bound_says_of_which_rounds_it_is_where_moves_are_open():
 @pytest.mark.parametrize(
     ("tuning", "made"), [(hn.SelfConfident(), True), (hn.BestLoss(100), True), (hn.Horizon(120), False)], ids=repr
 )
-def test_a_number_made_of_losses_seen_is_said_to_be(tuning, made):
+def test_bound_computed_from_observed_losses_states_this(tuning, made):
     """Losses that depend on moves make it another number on each run: of moves drawn, the mean over runs is bounded."""
     player = hn.Experts(2, hn.Entropy(), tuning).start()
     for _ in range(120):

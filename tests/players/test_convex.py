@@ -122,7 +122,7 @@ def test_gaussian_bounds():
         Convex(Ball(d, r), beta, GaussianNoise(), Horizon(1), 0.5)
 
 
-def test_the_width_of_the_set_counts_not_its_radius():
+def test_bound_depends_on_the_width_of_the_set():
     """A thin box in many dimensions: c' by the mean width, below d beta r."""
     box = Box([0.0] * 50, [1.0] * 50)
     learner = Convex(box, 1.0, tuning=BestLoss(10.0), loss_bound=8.0)
@@ -130,7 +130,7 @@ def test_the_width_of_the_set_counts_not_its_radius():
     assert learner.c == pytest.approx(50 * box.mean_width / 2)
 
 
-def test_curved_losses_pay_for_ridge_and_solver():
+def test_bounds_for_curved_losses_include_ridge_and_solver():
     learner = Convex(Ball(3, 2.0), 1.0, loss_bound=3.0, smooth=0.25)
     exact = Convex(Ball(3, 2.0), 1.0, loss_bound=3.0)
     with pytest.raises(ValueError, match="rounds is required: each curved loss adds to the ridge"):
@@ -199,7 +199,7 @@ def test_regret_on_phishing_is_below_its_bound():
     assert record.best_loss < 0.8 * 600 * math.log(2)
 
 
-def test_best_loss_in_hindsight_is_scipys():
+def test_best_loss_in_hindsight_equals_scipy():
     from scipy.optimize import minimize
 
     losses, domain = logistic(200, 4), Ball(4, 2.0)
@@ -230,7 +230,7 @@ def test_threads_do_not_change_a_record():
         np.testing.assert_array_equal(first.regret, second.regret)
 
 
-def test_comparators_keep_their_bounds():
+def test_regret_of_gradient_learners_is_within_their_bounds():
     for losses, domain in ((random_linear(400, 6), Simplex(6)), (logistic(200, 6), Simplex(6))):
         beta = float(np.max(losses.lipschitz(domain)))
         for learner in (OnlineGradientDescent(domain, beta), ExponentiatedGradient(domain, beta)):
@@ -283,7 +283,7 @@ def test_the_player_makes_the_moves_of_run_0(losses, domain, tmp_path):
     [{}, {"fresh": False, "tuning": Horizon(150)}, {"noise": GaussianNoise(1e-3), "tuning": Horizon(150)}],
     ids=str,
 )
-def test_linear_losses_on_a_ball_in_fours_are_those_one_by_one(d, more):
+def test_linear_losses_on_a_ball_are_the_same_in_batches_of_four(d, more):
     losses = random_linear(150, d)
     learner = bounded(losses, Ball(d, 1.0, (1.0,) * d), **more)
     record = play(learner, losses, runs=3, seed=4, keep="all")
@@ -294,7 +294,7 @@ def test_linear_losses_on_a_ball_in_fours_are_those_one_by_one(d, more):
         player.observe(move, loss)
 
 
-def test_a_users_own_phi_plays_and_is_certified():
+def test_user_defined_phi_plays_and_is_certified():
     z = logistic(40, 2).z
     losses = RankOne(z, lambda u: np.log(np.cosh(u)), np.tanh)
     record = play(bounded(losses, Ball(2)), losses, runs=2, seed=0, keep="all")
@@ -311,7 +311,7 @@ def test_a_users_own_phi_plays_and_is_certified():
         player.observe(player.act(), twin[0])
 
 
-def test_a_polytope_plays_like_the_set_it_is():
+def test_polytope_plays_like_the_equal_box():
     """A box as a polytope: the same noise, the same moves, up to the enclosing ball's ridge."""
     box = Box([-1.0, 0.0], [1.0, 0.5])
     twin = Polytope(np.vstack([np.eye(2), -np.eye(2)]), [1.0, 0.5, 1.0, 0.0])
@@ -323,7 +323,7 @@ def test_a_polytope_plays_like_the_set_it_is():
         np.testing.assert_allclose(moves[0], moves[1], atol=1e-6)
 
 
-def test_tickets():
+def test_tickets_of_convex_players():
     learner = Convex(Ball(2), 1.0, tuning=Fixed(1.0), loss_bound=1.0)
     player, other = learner.start(1), learner.start(1)
     loss = Linear([0.0, 0.0])
@@ -345,7 +345,7 @@ def test_tickets():
 
 
 @pytest.mark.parametrize("resume", [None, "exact"])
-def test_what_was_seen_is_not_lost_on_load(resume, tmp_path):
+def test_loaded_player_keeps_observed_losses(resume, tmp_path):
     """Targets of squared losses (the best loss) and the shape of the losses (the bound of Gaussian noise)."""
     rng = np.random.default_rng(3)
     z = rng.standard_normal((30, 2))
@@ -367,7 +367,7 @@ def test_what_was_seen_is_not_lost_on_load(resume, tmp_path):
     assert learner.bounded(30, before.best_loss, shape="linear").value < before.bound.value
 
 
-def test_a_file_keeps_lateness(tmp_path):
+def test_file_keeps_delays(tmp_path):
     """A bound is withheld once a move was open while another was drawn, also after loading."""
     player = Convex(Ball(2), 1.0, tuning=Fixed(3.0)).start(1)
     for move in [player.act(), player.act(), player.act()]:
@@ -393,7 +393,7 @@ def test_a_file_keeps_lateness(tmp_path):
         ([0.1, 0.2], "loss must be Linear"),
     ],
 )
-def test_losses_that_are_not_what_was_stated_are_refused(loss, message):
+def test_losses_that_violate_stated_limits_are_rejected(loss, message):
     learner = Convex(Ball(2, 0.5, (1.0, 1.0)), 1.0, loss_bound=1.6)
     if message.startswith("losses must be at most"):
         learner = Convex(Ball(2, 3.0), 1.0, loss_bound=1.6)
@@ -407,7 +407,7 @@ def test_losses_that_are_not_what_was_stated_are_refused(loss, message):
         play(learner, loss)
 
 
-def test_rounding_is_let_through():
+def test_rounding_errors_are_accepted():
     """Relative 1e-9 is rounding, not licence."""
     learner = Convex(offset(1), 1.0, loss_bound=2.0)
     learner.admit(Linear([[1.0 + 5e-10]]))
@@ -431,7 +431,7 @@ def test_rounding_is_let_through():
         (lambda: Convex(Ball(2), 1.0, tuning=Fixed(1.0), guarantee="privacy"), "smooth is required"),
     ],
 )
-def test_bad_learners_are_refused(build, message):
+def test_invalid_learners_are_rejected(build, message):
     with pytest.raises(ValueError, match=message):
         build()
 

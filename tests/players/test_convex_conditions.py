@@ -39,7 +39,7 @@ def its_slope(u):
         (smooth_absolute, its_slope, 0.9, "phi'' must be at most curvature = 0.9; got 0.99999"),
     ],
 )
-def test_a_phi_that_is_not_convex_or_not_its_own_is_refused(phi, derivative, curvature, message):
+def test_phi_that_is_not_convex_or_inconsistent_is_rejected(phi, derivative, curvature, message):
     """Issue: it printed a certificate that contradicted itself."""
     loss = RankOne([0.6, 0.8], phi, derivative, curvature=curvature)
     learner = Convex(Ball(2), 1.0, tuning=Fixed(1.0), loss_bound=3.0)
@@ -54,7 +54,7 @@ def test_a_phi_that_is_not_convex_or_not_its_own_is_refused(phi, derivative, cur
             play(other, losses)
 
 
-def test_a_right_phi_passes_with_kinks_and_jumps_of_its_slope():
+def test_correct_phi_with_kinks_and_jumps_is_accepted():
     """The control: convex ones, smooth or not, at scales from 1e-6 to 1e6, with what was not checked said."""
     for size in (1e-6, 1.0, 1e6):
         for phi, derivative in [
@@ -77,7 +77,7 @@ def test_a_right_phi_passes_with_kinks_and_jumps_of_its_slope():
     assert "assumed, not verified" not in str(player.certificate())
 
 
-def test_a_level_above_its_claim_withholds_the_bound():
+def test_level_above_the_claim_withholds_the_bound():
     """A spike between the margins that are tried at the door is seen where it is played."""
     player = Convex(Box([-1.0], [1.0]), 1.0, tuning=Fixed(1.0), loss_bound=3.0).start(0)
     where = [np.inf]
@@ -99,7 +99,7 @@ def test_a_level_above_its_claim_withholds_the_bound():
     assert "stability 5 exceeds the claimed 1:" in said.withheld
 
 
-def test_a_value_beyond_the_loss_bound_is_refused_where_it_is_played():
+def test_loss_above_the_loss_bound_is_rejected_at_the_move():
     player = Convex(Ball(2), 1.0, tuning=Fixed(1.0), loss_bound=3.0).start(1)
     move = player.act()
     x = move.action[0]
@@ -112,7 +112,7 @@ def test_a_value_beyond_the_loss_bound_is_refused_where_it_is_played():
     assert player.certificate().rounds == 0
 
 
-def test_a_game_refuses_what_only_its_moves_show_and_withholds_what_it_contradicts():
+def test_game_rejects_losses_that_only_its_moves_contradict():
     """Spikes between the margins that the door tries, where a move is: slope 5, value 50; a regret above its bound."""
     learner, z = Convex(Ball(2), 1.0, tuning=Fixed(1.0), loss_bound=3.0), np.tile([1.0, 0.0], (3, 1))
     there = play(learner, RankOne(z, smooth_absolute, its_slope), seed=4, keep="all").actions[0, 0, 0]
@@ -155,7 +155,7 @@ def test_a_game_refuses_what_only_its_moves_show_and_withholds_what_it_contradic
 # Noise that is kept
 
 
-def test_kept_noise_is_certified_for_nobody_live():
+def test_kept_noise_has_no_certificate_live():
     """Charge the coordinate that is played most: kept noise shows in past moves, 10 times its bound and more."""
     T = 600
     learner = Convex(Simplex(2), 1.0, tuning=Horizon(T), loss_bound=1.0, smooth=0, fresh=False)
@@ -190,7 +190,7 @@ def crossed(seed: int) -> Polytope:
     return Polytope(np.vstack([A, np.eye(d), -np.eye(d)]), b)
 
 
-def test_a_polytope_where_few_losses_bend_is_solved():
+def test_polytope_with_mostly_flat_losses_is_solved():
     """Smoothed hinges that are mostly flat leave only the ridge, 5e-6: the step must stay in the polytope."""
     for seed in range(20):
         domain, rng = crossed(seed), np.random.default_rng(1000 + seed)
@@ -211,7 +211,7 @@ def test_a_polytope_where_few_losses_bend_is_solved():
 
 
 @pytest.mark.parametrize("seed", [0, 3])
-def test_ordinary_games_in_a_polytope_are_played_to_the_end(seed):
+def test_ordinary_games_in_a_polytope_converge(seed):
     """Seed 0 raised NotConverged at the sixth move."""
     domain, rng = crossed(seed), np.random.default_rng(seed)
     z = rng.standard_normal((12, domain.d))
@@ -223,7 +223,7 @@ def test_ordinary_games_in_a_polytope_are_played_to_the_end(seed):
     assert (record.actions[0] @ A.T <= b + 1e-12).all()
 
 
-def test_steps_of_the_quadratic_model_are_its_minimum():
+def test_steps_of_the_quadratic_model_reach_its_minimum():
     """Against the optimality conditions: a multiplier for each constraint that is met, none negative."""
     rng = np.random.default_rng(5)
     for seed in range(30):

@@ -128,7 +128,7 @@ def test_every_sense_has_a_golden_sentence() -> None:
     assert {sense for _, sense in VALIDITY if sense} == set(get_args(bounds.Sense))
 
 
-def test_constants() -> None:
+def test_sentences_are_constants() -> None:
     for found, golden in CONSTANTS.items():
         assert found == golden
 
@@ -212,7 +212,7 @@ def test_headlines_carry_the_adversary_and_the_condition() -> None:
         assert str(bound).splitlines()[0] == bound.headline == line
 
 
-def test_the_first_line_of_a_certificate_is_the_number_or_the_lack_of_one() -> None:
+def test_first_line_of_a_certificate_has_the_bound_or_none() -> None:
     player = hn.Bandit(3).start(seed=0)
     player.observe(player.act(), 0.5)
     assert player.certificate().summary().splitlines()[0] == "Bandit(3), 1 round: no useful bound yet"

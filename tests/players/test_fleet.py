@@ -80,7 +80,7 @@ STEPS = st.lists(
 @pytest.mark.parametrize("name", LEARNERS)
 @settings(max_examples=12, deadline=None)
 @given(steps=STEPS, seed=st.sampled_from([0, 7, 2**40 + 1, 2**200 + 3]))
-def test_any_interleaving_is_that_of_single_players(name: str, steps: list[Any], seed: int) -> None:
+def test_any_interleaving_equals_single_players(name: str, steps: list[Any], seed: int) -> None:
     """Batches with keys that come twice, feedback late, in any order, some forgotten."""
     learner: Any = LEARNERS[name]
     fleet, oracle = hn.Fleet(learner, seed=seed), Oracle(learner, seed)
@@ -111,7 +111,7 @@ def test_any_interleaving_is_that_of_single_players(name: str, steps: list[Any],
         np.testing.assert_array_equal(fleet.distribution(key), player.distribution())
 
 
-def test_key_zero_is_the_player_and_key_k_is_run_k_of_a_game() -> None:
+def test_key_0_equals_the_player_and_key_k_equals_run_k() -> None:
     learner, rounds = hn.Bandit(4), 200
     losses = np.random.default_rng(0).random((rounds, 4))
     record: Any = hn.play(learner, losses, runs=3, seed=11, keep="all")
@@ -127,13 +127,13 @@ def test_key_zero_is_the_player_and_key_k_is_run_k_of_a_game() -> None:
 
 @pytest.mark.parametrize("key", [0, 5, 2**32 - 1, 2**32, 2**63 - 1, -1, -(2**63)])
 @pytest.mark.parametrize("seed", [0, 3, 2**130, 2**255 + 9])
-def test_streams_are_those_of_numpy(key: int, seed: int) -> None:
+def test_streams_equal_those_of_numpy(key: int, seed: int) -> None:
     fleet = hn.Fleet(hn.Bandit(3), seed=seed)
     number = fleet.number([key], touch=True)[0]
     assert fleet._fields(number)["stream"] == tuple(words(seed, key % (1 << 64)).tolist())
 
 
-def test_other_keys_do_not_matter() -> None:
+def test_moves_do_not_depend_on_other_keys() -> None:
     alone, crowd = hn.Fleet(hn.Bandit(4), seed=1), hn.Fleet(hn.Bandit(4), seed=1)
     rng = np.random.default_rng(2)
     for _ in range(50):
@@ -145,7 +145,7 @@ def test_other_keys_do_not_matter() -> None:
         crowd.observe(many, [0.5, loss, 0.5])
 
 
-def test_a_control_the_comparison_sees_one_bit() -> None:
+def test_control_the_comparison_detects_one_bit() -> None:
     """Had a row lost the last bit of one number, the oracle would say so."""
     learner = hn.Bandit(4)
     fleet, player = hn.Fleet(learner, seed=0), learner.start(seed=0)
@@ -183,7 +183,7 @@ def played(learner: Any, together: bool, nudged: float = 0.0) -> bytes:
 
 @pytest.mark.parametrize("name", SERIES)
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 7, 10, 16, 17])
-def test_four_at_a_time_are_one_at_a_time(name: str, n: int) -> None:
+def test_four_learners_together_equal_single_learners(name: str, n: int) -> None:
     learner = SERIES[name](n)
     try:
         for instructions in ("base", ""):
@@ -194,7 +194,7 @@ def test_four_at_a_time_are_one_at_a_time(name: str, n: int) -> None:
     assert played(learner, True) != played(learner, False, nudged=1e-12)  # the control
 
 
-def test_double_settlement_is_refused_and_nothing_moves() -> None:
+def test_double_settlement_is_rejected_without_a_change() -> None:
     fleet = hn.Fleet(hn.Bandit(3), seed=0, name="f")
     moves = fleet.act([1, 2, 1])
     before = fleet.to_bytes()
@@ -220,7 +220,7 @@ def test_double_settlement_is_refused_and_nothing_moves() -> None:
     assert fleet.to_bytes() == after
 
 
-def test_moves_of_others_and_edited_moves_are_refused() -> None:
+def test_foreign_and_edited_moves_are_rejected() -> None:
     import dataclasses
 
     fleet, other = hn.Fleet(hn.Bandit(3), seed=0, name="a"), hn.Fleet(hn.Bandit(3), seed=0, name="b")
@@ -255,14 +255,14 @@ def test_moves_of_others_and_edited_moves_are_refused() -> None:
         (np.ma.MaskedArray([1, 2], mask=[False, True]), "keys must have no masked entries"),
     ],
 )
-def test_bad_keys(keys: Any, message: str) -> None:
+def test_invalid_keys_are_rejected(keys: Any, message: str) -> None:
     fleet = hn.Fleet(hn.Bandit(3), seed=0)
     with pytest.raises(ValueError, match=message):
         fleet.act(keys)
     assert (len(fleet), fleet.certificate().keys) == (0, 0)
 
 
-def test_keys_of_one_fleet_are_of_one_kind() -> None:
+def test_keys_of_one_fleet_have_one_type() -> None:
     fleet = hn.Fleet(hn.Bandit(3), seed=0)
     fleet.act([1])
     with pytest.raises(ValueError, match=r"integers.*strings such as 'a'"):
@@ -281,7 +281,7 @@ def test_keys_of_one_fleet_are_of_one_kind() -> None:
         ([-1e-300], "losses must be finite and in"),
     ],
 )
-def test_bad_losses(losses: Any, message: str) -> None:
+def test_invalid_losses_are_rejected(losses: Any, message: str) -> None:
     fleet = hn.Fleet(hn.Bandit(3), seed=0)
     moves = fleet.act([1])
     with pytest.raises(ValueError, match=message):
@@ -292,14 +292,14 @@ def test_bad_losses(losses: Any, message: str) -> None:
 
 
 @pytest.mark.parametrize("tickets", ["a", [1.5], [-1], [[1]], None, [object()], np.array([1.0])])
-def test_bad_tickets(tickets: Any) -> None:
+def test_invalid_tickets_are_rejected(tickets: Any) -> None:
     fleet = hn.Fleet(hn.Bandit(3), seed=0)
     fleet.act([1])
     with pytest.raises(ValueError, match=r"moves must be the object returned by act"):
         fleet.observe(tickets, [0.5])
 
 
-def test_nothing_to_do_is_nothing() -> None:
+def test_empty_batches_have_no_effect() -> None:
     fleet = hn.Fleet(hn.Bandit(3), seed=0)
     moves = fleet.act([])
     assert list(moves) == []
@@ -313,12 +313,12 @@ def test_nothing_to_do_is_nothing() -> None:
     [hn.Experts(3), hn.ExpertBandit(3, 4), hn.AdaHedge(3), hn.Squint(3), hn.RandomWalk(3), hn.Ball(2, 1.0), 3],
     ids=lambda learner: type(learner).__name__,
 )
-def test_learners_of_other_settings_are_refused_by_name(learner: Any) -> None:
+def test_learners_of_other_settings_are_rejected(learner: Any) -> None:
     with pytest.raises(ValueError, match=rf"learner must be a bandit.* got {re.escape(repr(learner)[:40])}"):
         hn.Fleet(learner)
 
 
-def test_a_learner_that_tosses_coins_is_refused_for_that() -> None:
+def test_learner_that_draws_coins_is_rejected() -> None:
     rule = r"learner.*randomness.*Thompson\(3\), which draws coins too"
     with pytest.raises(ValueError, match=rule):
         hn.Fleet(hn.Thompson(3))

@@ -30,7 +30,7 @@ def played(fleet: Any, rounds: dict[Any, int]) -> Any:
     return fleet
 
 
-def test_the_whole_is_the_sum_of_the_keys() -> None:
+def test_certificate_is_the_sum_over_the_keys() -> None:
     learner = hn.Bandit(3, hn.Tsallis(0.5), loss_range=(0.0, 2.0))
     fleet = played(hn.Fleet(learner, seed=0), {1: 400, 2: 400, 3: 250, 4: 2})
     whole = fleet.certificate()
@@ -51,7 +51,7 @@ def test_the_whole_is_the_sum_of_the_keys() -> None:
     assert "<table" in whole._repr_html_()
 
 
-def test_the_whole_says_how_exactly_a_law_of_your_own_is_played() -> None:
+def test_fleet_certificate_states_the_accuracy_of_a_user_defined_law() -> None:
     """As each key does. The control: of a law of the package there is nothing to say."""
     said = "distribution"
     for law, says in ((Logistic(), True), (hn.Exponential(), False)):
@@ -61,7 +61,7 @@ def test_the_whole_says_how_exactly_a_law_of_your_own_is_played() -> None:
         assert whole.get(said) == one.get(said)
 
 
-def test_a_sum_of_vacuous_bounds_is_said_to_be_vacuous() -> None:
+def test_sum_of_trivial_bounds_is_reported_as_trivial() -> None:
     whole = played(hn.Fleet(hn.Bandit(10), seed=0), dict.fromkeys(range(5), 3)).certificate()
     assert (whole.bound.value, whole.vacuous, whole.says_nothing, whole.bound.against) == (15.0, 5, True, "any")
     assert dict(whole.rows())["trivial"].startswith("for 5 of 5 keys")
@@ -69,7 +69,7 @@ def test_a_sum_of_vacuous_bounds_is_said_to_be_vacuous() -> None:
     assert (empty.keys, empty.bound.value) == (0, 0.0)
 
 
-def test_late_and_forgotten_keys_count_with_their_rounds() -> None:
+def test_keys_with_late_or_dropped_moves_count_with_their_rounds() -> None:
     learner = hn.Bandit(2, hn.Tsallis(0.5))
     fleet = played(hn.Fleet(learner, seed=0), {"good": 300, "late": 300, "lost": 300})
     both = fleet.act(["late", "late"])
@@ -84,7 +84,7 @@ def test_late_and_forgotten_keys_count_with_their_rounds() -> None:
     assert (whole.forgotten, whole.open_moves) == (1, 0)
 
 
-def test_a_refuted_supposition_withholds_the_bound_of_its_key() -> None:
+def test_refuted_best_loss_withholds_the_bound_of_its_key() -> None:
     learner = hn.Bandit(2, hn.LogBarrier(), hn.BestLoss(1.0, rounds=10_000))
     fleet = hn.Fleet(learner, seed=0)
     for _ in range(6000):
@@ -95,7 +95,7 @@ def test_a_refuted_supposition_withholds_the_bound_of_its_key() -> None:
     assert whole.withheld == {"the learner's loss refutes the best loss that the tuning supposes": 1}
 
 
-def test_a_prior_costs_its_span_where_that_is_proved_and_is_withheld_elsewhere() -> None:
+def test_prior_costs_its_span_or_withholds_the_bound() -> None:
     learner = hn.Bandit(3, hn.Tsallis(0.5))
     parent = learner.start(0)
     for _ in range(200):
@@ -125,7 +125,7 @@ def test_a_prior_costs_its_span_where_that_is_proved_and_is_withheld_elsewhere()
     assert played(hn.Fleet(hn.Bandit(3), seed=1), {1: 3000}).certificate(1).bound is not None
 
 
-def test_the_prior_bound_holds_against_the_worst_parent() -> None:
+def test_prior_bound_holds_for_the_worst_parent() -> None:
     """A parent who is wrong about everything: exact expected regret of two arms, by all paths of ten rounds."""
     learner = hn.Bandit(2, hn.Tsallis(0.5))
     h, rounds = 3.0, 8
@@ -157,12 +157,12 @@ def test_the_prior_bound_holds_against_the_worst_parent() -> None:
         (hn.Bandit(3), 1.5, "trust must be in"),
     ],
 )
-def test_bad_parents(parent: Any, trust: float, message: str) -> None:
+def test_invalid_parents_are_rejected(parent: Any, trust: float, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         hn.Fleet(hn.Bandit(3), parent=parent if parent == 3 else parent.start(0), trust=trust)
 
 
-def test_sleeping_arms_of_a_fleet_are_those_of_its_players() -> None:
+def test_unavailable_arms_of_a_fleet_equal_those_of_players() -> None:
     learner, rng = hn.Bandit(70, hn.Tsallis(0.5)), np.random.default_rng(1)
     fleet, players = hn.Fleet(learner, seed=4), [learner.start(4)]
     for t in range(60):
@@ -192,7 +192,7 @@ def test_sleeping_arms_of_a_fleet_are_those_of_its_players() -> None:
         ([[True] * 4, [False] * 4], "awake.*index 1"),
     ],
 )
-def test_bad_masks(awake: Any, message: str) -> None:
+def test_invalid_masks_are_rejected(awake: Any, message: str) -> None:
     fleet = hn.Fleet(hn.Bandit(4, hn.Tsallis(0.5)), seed=0)
     with pytest.raises(ValueError, match=message):
         fleet.act([1, 2], awake)
@@ -201,7 +201,7 @@ def test_bad_masks(awake: Any, message: str) -> None:
         hn.Fleet(hn.Bandit(4)).act([1], [True, True, False, True])
 
 
-def test_what_was_realised_is_withheld_in_words() -> None:
+def test_measured_stability_is_withheld_with_the_reason() -> None:
     plain, diagnosed = hn.Fleet(hn.Bandit(3), seed=0), hn.Fleet.diagnosed(hn.Bandit(3), seed=0)
     for fleet in (plain, diagnosed):
         fleet.observe(fleet.act([1]), [0.5])
@@ -261,7 +261,7 @@ def test_supposed_best_loss_is_refuted_in_other_units() -> None:
 
 
 @pytest.mark.parametrize("adaptive", [slice(0, 400), slice(400, None)], ids=["short keys", "long keys"])
-def test_sum_of_bounds_holds_against_the_fewest(adaptive: slice, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sum_of_bounds_holds_against_the_weakest_adversary(adaptive: slice, monkeypatch: pytest.MonkeyPatch) -> None:
     """If the bound of some keys holds against any losses and that of others does not, neither does the sum.
 
     The proofs of the package's learners hold against the same adversary after any number of rounds, so a stronger one
@@ -283,7 +283,7 @@ def test_sum_of_bounds_holds_against_the_fewest(adaptive: slice, monkeypatch: py
     assert fleet.certificate().bound.against == "any"
 
 
-def test_published_bound_is_withheld_if_arms_slept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_published_bound_is_withheld_if_arms_were_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
     """Published proofs say nothing of arms that sleep. Controls: a proof of the package's own, and keys without sleep.
 
     In games that are short enough for a test the own proof gives the smaller bound, so the published one is made small.

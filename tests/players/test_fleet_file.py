@@ -50,7 +50,7 @@ def moves_alike(one: Any, other: Any, keys: Any) -> None:
 
 @pytest.mark.parametrize("name", LEARNERS)
 @pytest.mark.parametrize("keys", [[3, 1, 2**40], ["anna", "ben", "cleo"]], ids=["numbers", "text"])
-def test_exact_resume_goes_on_bit_for_bit(name: str, keys: Any, tmp_path: Path) -> None:
+def test_exact_resume_continues_bit_for_bit(name: str, keys: Any, tmp_path: Path) -> None:
     fleet = played(LEARNERS[name], keys, "f", None)
     fleet.save(tmp_path / "f")
     again = hn.Fleet.load(tmp_path / "f", resume="exact")
@@ -61,7 +61,7 @@ def test_exact_resume_goes_on_bit_for_bit(name: str, keys: Any, tmp_path: Path) 
     assert again.to_bytes() == fleet.to_bytes()
 
 
-def test_a_plain_load_draws_otherwise_and_honours_what_was_open() -> None:
+def test_plain_load_draws_other_moves_and_settles_pending_ones() -> None:
     fleet = hn.Fleet(hn.Bandit(4), seed=5, name="f")
     keys = np.arange(200)
     before = fleet.act(keys)
@@ -85,7 +85,7 @@ def test_a_plain_load_draws_otherwise_and_honours_what_was_open() -> None:
 
 @pytest.mark.parametrize("name", LEARNERS)
 @pytest.mark.parametrize("keys", [list(range(-2, 6)), list("abcdefgh")], ids=["numbers", "text"])
-def test_parts_go_on_as_they_would_have(name: str, keys: Any) -> None:
+def test_parts_of_a_split_fleet_continue_bit_for_bit(name: str, keys: Any) -> None:
     whole, fleet = played(LEARNERS[name], keys, "f"), played(LEARNERS[name], keys, "f")
     late = fleet.act(keys)
     whole.observe(whole.act(keys), np.full(8, 0.25))
@@ -100,7 +100,7 @@ def test_parts_go_on_as_they_would_have(name: str, keys: Any) -> None:
     moves_alike(whole, fleet, keys)
 
 
-def test_joins_that_are_refused_change_nothing() -> None:
+def test_rejected_joins_change_nothing() -> None:
     fleet, other = hn.Fleet(hn.Bandit(3), seed=0), hn.Fleet(hn.Bandit(3), seed=1)
     fleet.act([1, 2])
     other.act([2, 3])
@@ -120,7 +120,7 @@ def test_joins_that_are_refused_change_nothing() -> None:
     assert before == (fleet.to_bytes(), other.to_bytes())
 
 
-def test_the_retired_are_gone_and_their_numbers_are_not_given_again() -> None:
+def test_numbers_of_retired_learners_are_not_reused() -> None:
     fleet = hn.Fleet(hn.Bandit(3), seed=0)
     moves = fleet.act(range(10))
     assert fleet.retire(2, 5) == 3
@@ -190,7 +190,7 @@ LIES = {
 
 
 @pytest.mark.parametrize("lie", LIES)
-def test_no_lie_of_a_file_is_believed(lie: str) -> None:
+def test_every_inconsistent_field_of_a_file_is_rejected(lie: str) -> None:
     fleet = played(hn.Bandit(4), [1, 2, 3], "f")
     data = edited(fleet.to_bytes(), lambda header, columns: None)
     assert hn.Fleet.from_bytes(data, "exact").to_bytes() == fleet.to_bytes()
@@ -198,7 +198,7 @@ def test_no_lie_of_a_file_is_believed(lie: str) -> None:
         hn.Fleet.from_bytes(edited(fleet.to_bytes(), LIES[lie]), "exact")
 
 
-def test_a_small_file_of_no_learners_makes_no_large_one() -> None:
+def test_small_file_without_learners_allocates_little() -> None:
     """The control: a fleet of no learners, of ordinary size."""
     data = hn.Fleet(hn.Bandit(4), seed=0).to_bytes()
     assert len(hn.Fleet.from_bytes(data)) == 0
@@ -211,7 +211,7 @@ def test_a_small_file_of_no_learners_makes_no_large_one() -> None:
 
 
 @pytest.mark.parametrize("name", ["value", "start", "drift", "change"])
-def test_potentials_are_finite_where_there_is_one(name: str) -> None:
+def test_potentials_of_a_file_are_finite(name: str) -> None:
     """Else a certificate could not be made. The control: of a law without a mean it is infinite."""
     data = played(LEARNERS["tsallis 0.3"], [1, 2, 3], "f").to_bytes()
     with pytest.raises(ValueError, match=r"cannot be resumed as a fleet.*change must be finite"):
@@ -222,7 +222,7 @@ def test_potentials_are_finite_where_there_is_one(name: str) -> None:
     assert hn.Fleet.from_bytes(edited(data, put(name, np.inf)), "exact").certificate(1).rounds == 30
 
 
-def test_keys_and_open_decisions_are_there_once() -> None:
+def test_keys_and_pending_decisions_are_unique() -> None:
     def keys(header: Any, columns: Any) -> None:
         columns["key"][0] = columns["key"][1]
 
@@ -238,7 +238,7 @@ def test_keys_and_open_decisions_are_there_once() -> None:
 
 
 @pytest.mark.parametrize("cut", [0, 5, 20, 300, -1])
-def test_torn_and_foreign_files_are_refused_by_name(cut: int, tmp_path: Path) -> None:
+def test_truncated_and_foreign_files_are_rejected_by_name(cut: int, tmp_path: Path) -> None:
     path = tmp_path / "torn"
     path.write_bytes(played(hn.Bandit(3), ["a"]).to_bytes()[:cut])
     with pytest.raises(ValueError, match="torn cannot be resumed as a fleet"):
@@ -247,7 +247,7 @@ def test_torn_and_foreign_files_are_refused_by_name(cut: int, tmp_path: Path) ->
         hn.load(path)
 
 
-def test_a_flipped_bit_is_seen() -> None:
+def test_flipped_bit_is_detected() -> None:
     data = bytearray(played(hn.Bandit(3), [1]).to_bytes())
     for place in range(len(fleet_file.FORMAT), len(data), 37):
         data[place] ^= 1
@@ -257,13 +257,13 @@ def test_a_flipped_bit_is_seen() -> None:
     hn.Fleet.from_bytes(bytes(data))
 
 
-def test_resume_is_exact_or_left_out() -> None:
+def test_resume_must_be_exact_or_none() -> None:
     with pytest.raises(ValueError, match='resume must be "exact" or None'):
         hn.Fleet.from_bytes(b"", "soon")
 
 
 @pytest.mark.parametrize("text", [False, True])
-def test_a_copy_is_of_its_moment_whatever_is_played_retired_and_born_meanwhile(text: bool) -> None:
+def test_copy_does_not_change_with_later_rounds_and_keys(text: bool) -> None:
     """Rows are copied by and by: what changes is copied first. The control: without the copies it would not be so."""
     keys: Any = [f"user {k}" for k in range(1500)] if text else np.arange(1500)
     fleet, rng = hn.Fleet(hn.Bandit(3), seed=0, name="f"), np.random.default_rng(0)
@@ -287,7 +287,7 @@ def test_a_copy_is_of_its_moment_whatever_is_played_retired_and_born_meanwhile(t
 
 
 @pytest.mark.parametrize("arms", [2, 70, 3000])
-def test_a_fleet_grows_while_it_is_copied(arms: int) -> None:
+def test_fleet_can_grow_during_a_copy(arms: int) -> None:
     """Rows move to larger memory as learners are born: a copy that has begun is of the moment when it began."""
     learner = hn.Bandit(arms, hn.Tsallis(0.5))
     fleet, alone, copies = hn.Fleet(learner, seed=1), hn.Fleet(learner, seed=1), []
@@ -302,7 +302,7 @@ def test_a_fleet_grows_while_it_is_copied(arms: int) -> None:
         assert hn.Fleet.from_bytes(before, "exact").to_bytes() == before
 
 
-def test_a_small_fleet_takes_little_memory_and_is_copied_without_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_fleet_is_copied_without_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     """A store has two fleets per learner. The control: 100,000 learners are copied with pauses."""
     pauses: list[float] = []
     monkeypatch.setattr(fleet_file.time, "sleep", pauses.append)

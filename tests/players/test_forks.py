@@ -32,7 +32,7 @@ def moves(player: Any) -> list[Any]:
 
 @pytest.mark.parametrize("kind", STARTED)
 @pytest.mark.parametrize("seed", [None, 5])
-def test_a_child_draws_for_itself(kind, seed):
+def test_child_process_draws_other_moves(kind, seed):
     """By chance forty coins agree once in 1e12. The control is a seed, of which all copies make the same moves."""
     player = STARTED[kind](seed)
     name = player.id
@@ -51,7 +51,7 @@ def test_a_child_draws_for_itself(kind, seed):
     assert (drawn == own, other == name) == ((False, False) if seed is None else (True, True))
 
 
-def test_open_moves_are_honoured_once_by_each():
+def test_pending_moves_are_settled_once_by_each_process():
     player = hn.Bandit(3).start()
     move = player.act()
     context = multiprocessing.get_context("fork")

@@ -70,13 +70,13 @@ def test_every_heading_of_a_line_is_a_label() -> None:
 
 
 @pytest.mark.parametrize("line", ["valid", "seed", "theorem", "expiry", "private if"])
-def test_a_missing_heading_is_found(line: str) -> None:
+def test_control_missing_heading_is_found(line: str) -> None:
     """Control: a page without one heading."""
     text = PAGE.read_text(encoding="utf-8").replace(f"### {line}\n", f"### {line}s\n")
     assert line in printed() - headings(text)
 
 
-def test_a_new_label_is_found() -> None:
+def test_control_new_label_is_found() -> None:
     """Control: code that prints another line, also on one side of a conditional."""
     source = "def _rows(self):\n    rows = [('regret', x)]\n    rows.append(('speed' if x else 'haste', y))\n"
     assert labels(source, ("_rows",)) == {"regret", "speed", "haste"}

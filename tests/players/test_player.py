@@ -30,7 +30,7 @@ ROWS = np.random.default_rng(8).random((400, 5))
 
 
 @pytest.mark.parametrize("tuning", [hn.Fixed(3.0), hn.Anytime(), hn.SelfConfident(), hn.Horizon(400)], ids=repr)
-def test_hedge_is_the_textbooks(tuning):
+def test_hedge_equals_its_definition(tuning):
     learner = hn.Experts(5, hn.Entropy(), tuning)
     player, total, own = learner.start(0), np.zeros(5), 0.0
     for t, row in enumerate(ROWS, start=1):
@@ -43,7 +43,7 @@ def test_hedge_is_the_textbooks(tuning):
     assert player.certificate().regret == pytest.approx(own - total.min(), abs=1e-9)
 
 
-def test_gumbel_ftpl_is_hedge_and_exp3():
+def test_gumbel_ftpl_equals_hedge_and_exp3():
     for build in (hn.Experts, hn.Bandit):
         one, two = build(5, hn.Gumbel(), hn.Anytime()).start(2), build(5, hn.Entropy(), hn.Anytime()).start(2)
         for row in ROWS[:100]:
@@ -54,7 +54,7 @@ def test_gumbel_ftpl_is_hedge_and_exp3():
             two.observe(b, loss)
 
 
-def test_bandit_is_importance_weighting():
+def test_bandit_uses_importance_weighting():
     learner = hn.Bandit(5, hn.Tsallis(0.5))
     player, estimates = learner.start(0), np.zeros(5)
     for t, row in enumerate(ROWS[:100], start=1):
@@ -67,7 +67,7 @@ def test_bandit_is_importance_weighting():
     assert player.certificate().estimated_regret == pytest.approx(own - estimates.min(), rel=1e-9)
 
 
-def test_exp4_is_the_textbooks():
+def test_exp4_equals_its_definition():
     """Distributions and actions as advice, with and without clipping."""
     for clip in (0.0, 0.2):
         player = hn.ExpertBandit(3, 5, hn.Entropy(), hn.Fixed(7.0), clip=clip).start(3)
@@ -90,7 +90,7 @@ def test_exp4_is_the_textbooks():
             charged += shares[:, move.action] * loss / q[move.action]
 
 
-def test_units_do_not_change_the_play():
+def test_units_do_not_change_the_moves():
     plain = hn.Experts(5).start(4)
     wide = hn.Experts(5, loss_range=(-4.0, 4.0)).start(4)
     gains = hn.Experts(5, gains=True).start(4)
@@ -109,7 +109,7 @@ def test_units_do_not_change_the_play():
     assert gain.regret == pytest.approx(one.regret)
 
 
-def test_integers_lists_and_numpy_numbers_are_losses_too():
+def test_integers_lists_and_numpy_numbers_are_accepted_as_losses():
     experts, bandit = hn.Experts(2).start(0), hn.Bandit(2).start(0)
     for row in ([0, 1], (0.5, 0.25), np.array([1, 0]), np.array([0.5, 1.0], dtype=np.float32), ROWS[::2, :2][0]):
         experts.observe(experts.act(), row)
@@ -122,7 +122,7 @@ def test_integers_lists_and_numpy_numbers_are_losses_too():
 # Late feedback
 
 
-def test_weights_are_those_of_the_ticket():
+def test_weights_of_a_settlement_are_those_of_the_ticket():
     player = hn.Bandit(3, hn.Entropy(), hn.Fixed(2.0)).start(1)
     first = player.act()
     for _ in range(40):
@@ -157,7 +157,7 @@ def test_the_identity_holds_with_late_feedback(smoothing, tuning):
     assert sum(certificate.identity.values()) == pytest.approx(certificate.regret, abs=1e-9)
 
 
-def test_late_feedback_and_the_bound():
+def test_late_feedback_withholds_the_bound():
     late = hn.Experts(5, tuning=hn.Fixed(20.0)).start(0)
     waiting = []
     for row in ROWS:
@@ -201,7 +201,7 @@ def test_delayed_regret_is_within_the_delay_bound():
 
 @pytest.mark.parametrize("tuning", [hn.Fixed(2.0), hn.Anytime(), hn.SelfConfident()], ids=repr)
 @pytest.mark.parametrize("smoothing", [hn.Entropy(), hn.Exponential(), hn.Tsallis()], ids=repr)
-def test_open_moves_keep_the_distribution_they_were_drawn_from(smoothing, tuning, tmp_path):
+def test_pending_moves_keep_their_distribution(smoothing, tuning, tmp_path):
     """After any sequence of draws, settlements, drops and files: the numbers of a move, or the present ones."""
     player = hn.Experts(4, smoothing, tuning).start(0)
     rng = np.random.default_rng(11)
@@ -233,7 +233,7 @@ def test_open_moves_keep_the_distribution_they_were_drawn_from(smoothing, tuning
 
 @pytest.mark.parametrize("tuning", [hn.Fixed(2.0), hn.Anytime(), hn.SelfConfident()], ids=repr)
 @pytest.mark.parametrize("order", ["oldest first", "newest first", "random", "half settled, half drawn"])
-def test_late_settlement_visits_each_open_move_once(order, tuning):
+def test_late_settlement_visits_each_pending_move_once(order, tuning):
     """The work per settlement does not grow with the number of open moves.
 
     The control is the count of a walk over all open moves at every settlement.
@@ -251,7 +251,7 @@ def test_late_settlement_visits_each_open_move_once(order, tuning):
         assert walked > 50 * player.round
 
 
-def test_twenty_thousand_open_moves():
+def test_twenty_thousand_pending_moves():
     player = hn.Experts(3, hn.Entropy(), hn.Anytime()).start(0)
     moves = [player.act() for _ in range(20_000)]
     for move in moves[::-1]:
@@ -260,7 +260,7 @@ def test_twenty_thousand_open_moves():
     assert not player.open_moves
 
 
-def test_horizon_past_its_rounds_plays_on_without_a_bound():
+def test_player_continues_beyond_its_horizon_without_a_bound():
     player = play(hn.Experts(5, tuning=hn.Horizon(50)).start(0), ROWS[:50])
     assert player.certificate().bound is not None
     play(player, ROWS[50:51])
@@ -270,7 +270,7 @@ def test_horizon_past_its_rounds_plays_on_without_a_bound():
 # Certificates
 
 
-def test_the_table():
+def test_printed_certificates_have_their_lines():
     text = str(play(hn.Experts(5, tuning=hn.Anytime()).start(0), ROWS[:20]).certificate())
     for word in ("20 rounds", "expected regret <=", "start", "end", "drift", "scale changes", "D_inf", "claimed"):
         assert word in text
@@ -301,7 +301,7 @@ def test_the_identity_holds_over_many_rounds(smoothing):
 # Files
 
 
-def test_damaged_files_are_refused_by_name(tmp_path):
+def test_damaged_files_are_rejected_by_name(tmp_path):
     path = tmp_path / "player.json"
     player = play(hn.Experts(5).start(0), ROWS[:10])
     player.act()
@@ -341,7 +341,7 @@ def test_damaged_files_are_refused_by_name(tmp_path):
         hn.load(other)
 
 
-def test_a_failed_write_leaves_the_old_file_and_no_litter(tmp_path, monkeypatch):
+def test_failed_write_keeps_the_old_file_and_leaves_no_other(tmp_path, monkeypatch):
     path = tmp_path / "player.json"
     player = play(hn.Bandit(5).start(0), [])
     player.save(path)
@@ -358,7 +358,7 @@ def test_a_failed_write_leaves_the_old_file_and_no_litter(tmp_path, monkeypatch)
     assert [p.name for p in tmp_path.iterdir()] == ["player.json"]
 
 
-def test_a_file_is_text_without_code(tmp_path):
+def test_saved_file_is_text_without_code(tmp_path):
     path = tmp_path / "player.json"
     play(hn.Experts(5).start(0, name="north"), ROWS[:3]).save(path)
     content = json.loads(json.loads(path.read_text())["content"])
@@ -382,7 +382,7 @@ for t in range(100000):
 """
 
 
-def test_a_killed_process_leaves_a_whole_file(tmp_path):
+def test_killed_process_leaves_a_complete_file(tmp_path):
     """Killed in the middle of saving after every round: what is on disk loads, and plays on as one never stopped."""
     path = tmp_path / "player.json"
     child = subprocess.Popen([sys.executable, "-c", KILLED, str(path)], stdout=subprocess.PIPE, text=True)
@@ -407,7 +407,7 @@ def test_a_killed_process_leaves_a_whole_file(tmp_path):
     assert never.content() == resumed.content()
 
 
-def test_the_repository_never_pickles():
+def test_package_never_uses_pickle():
     source = Path(hn.__file__).parent
     files = [*(source / "players").glob("*.py"), *(source / "saving").glob("*.py")]
     assert len(files) > 10
@@ -453,7 +453,7 @@ def test_extreme_totals(smoothing):
         assert np.isfinite(player.distribution()).all()
 
 
-def test_math_of_one_step():
+def test_level_of_one_step_is_attained():
     """Exponential FTPL attains its level: L_i >= min of the others, D_inf = 1/scale (section on exact levels)."""
     player = hn.Experts(2, hn.Exponential(), hn.Fixed(4.0)).start(0)
     player.observe(player.act(), [1.0, 0.0])
@@ -497,7 +497,7 @@ def test_the_level_is_the_largest_divergence_of_a_step(learner):
 
 
 @pytest.mark.parametrize("learner", DIAGNOSED, ids=repr)
-def test_every_term_of_the_identity_is_its_definition(learner):
+def test_every_term_of_the_identity_equals_its_definition(learner):
     """Each alone: in their sum a wrong Phi at the scale before a step cancels, once in a drift, once in a change."""
     player, rng, drifts, changes = learner.start(3), np.random.default_rng(8), 0.0, 0.0
     kind = hn.FTPL if isinstance(learner.smoothing, hn.Law) else hn.FTRL

@@ -21,7 +21,7 @@ def player():
     return found
 
 
-def test_copies_of_a_file_say_that_there_may_be_others(player, tmp_path):
+def test_copies_of_a_file_state_that_other_copies_may_exist(player, tmp_path):
     # The control: as long as there is one player, its moves are all there are.
     assert player.certificate().spent.startswith(LEARNER.privacy(10).says)
     assert "copy" not in player.certificate().private_if
@@ -36,13 +36,13 @@ def test_copies_of_a_file_say_that_there_may_be_others(player, tmp_path):
     assert ALONE in player.certificate().private_if
 
 
-def test_a_copy_in_memory_is_one_too(player):
+def test_copy_in_memory_states_that_other_copies_may_exist(player):
     other = copy.deepcopy(player)
     assert ALONE in other.certificate().private_if
     assert ALONE in player.certificate().private_if
 
 
-def test_nothing_is_spent_where_nothing_is_stated(tmp_path):
+def test_no_privacy_is_spent_if_none_is_stated(tmp_path):
     player = LEARNER.start(seed=1)
     player.act()
     player.save(tmp_path / "player.json")

@@ -39,7 +39,7 @@ def charged(player: Any, twin: Any, rounds: int) -> float:
     return float(own - lost.min())
 
 
-def test_a_twin_from_one_file_breaks_the_bound_and_the_certificate_says_so(tmp_path: Path) -> None:
+def test_exact_copy_breaks_the_bound_and_the_certificate_states_it(tmp_path: Path) -> None:
     """The control is a plain load, of which the other copy foresees nothing."""
     path = tmp_path / "player.json"
     hn.exp3_ix(2, 1000).start().save(path)
@@ -54,7 +54,7 @@ def test_a_twin_from_one_file_breaks_the_bound_and_the_certificate_says_so(tmp_p
 
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: type(learner).__name__)
-def test_every_load_says_whether_its_stream_is_the_file_s(learner: Any, tmp_path: Path) -> None:
+def test_certificate_states_whether_the_stream_is_in_a_file(learner: Any, tmp_path: Path) -> None:
     first, second = tmp_path / "first.json", tmp_path / "second.json"
     player = learner.start()
     player.save(first)
@@ -80,12 +80,12 @@ def test_every_load_says_whether_its_stream_is_the_file_s(learner: Any, tmp_path
     ],
     ids=["draws nothing", "of the operating system's noise"],
 )
-def test_what_no_file_holds_has_no_twin(learner: Any, tmp_path: Path) -> None:
+def test_learners_without_randomness_have_no_warning_about_copies(learner: Any, tmp_path: Path) -> None:
     learner.start().save(tmp_path / "player.json")
     assert said(hn.load(tmp_path / "player.json", resume="exact").certificate()) == ""
 
 
-def test_a_copy_of_a_convex_player_is_a_twin() -> None:
+def test_copy_of_a_convex_player_draws_the_same_moves() -> None:
     player = CONVEX.start()
     twin = copy.deepcopy(player)
     assert twin.act() == player.act()
@@ -93,7 +93,7 @@ def test_a_copy_of_a_convex_player_is_a_twin() -> None:
 
 
 @pytest.mark.parametrize("keys", [[1, 2, 3], ["a", "b", "c"]], ids=["numbers", "text"])
-def test_fleets(keys: Any) -> None:
+def test_fleets_state_whether_their_streams_are_in_a_file(keys: Any) -> None:
     """All keys, each of them and those that have not come yet; parts, and what they join."""
     fleet = hn.Fleet(hn.Bandit(3))
     fleet.observe(fleet.act(keys), [0.5, 0.0, 1.0])

@@ -23,7 +23,7 @@ def charge(learner, twin, rounds, seed):
     return paid - lost.min()
 
 
-def test_a_twin_of_a_known_seed_breaks_any_bound_and_has_none_without():
+def test_known_seed_breaks_the_bound_and_fresh_entropy_does_not():
     """Issue: 3459 against 186 in 4,000 rounds with the seed of before; the control is the given seed."""
     learner = hn.Bandit(4, hn.Exponential(), hn.Horizon(400))
     bound = learner.bound(rounds=400).value
@@ -37,7 +37,7 @@ def test_a_twin_of_a_known_seed_breaks_any_bound_and_has_none_without():
     [hn.FPL(MSets(12, 4), 2.0), hn.FPLTrix(MSets(12, 4)), hn.Convex(hn.Ball(3), 1.0, loss_bound=2.0)],
     ids=lambda learner: type(learner).__name__,
 )
-def test_players_of_decisions_and_points(learner, tmp_path):
+def test_streams_of_players_of_decisions_and_points(learner, tmp_path):
     """Streams of their own without a seed, and in each copy from one file; bit for bit only when asked."""
     path = tmp_path / "player.json"
 
@@ -73,13 +73,13 @@ def test_players_of_decisions_and_points(learner, tmp_path):
     assert hn.load(path).seed is None
 
 
-def test_convex_certificates_say_that_they_are_seeded():
+def test_convex_certificates_state_a_given_seed():
     learner = hn.Convex(hn.Ball(3), 1.0, loss_bound=2.0)
     assert learner.start(seed=1).certificate().seeded
     assert not learner.start().certificate().seeded
 
 
-def test_an_unseeded_file_has_no_seed(tmp_path):
+def test_file_without_seed_contains_none(tmp_path):
     """What the streams started from is nowhere: not in the player, not in its text, not in its file."""
     player = hn.Experts(3).start()
     player.save(tmp_path / "player.json")
@@ -87,13 +87,13 @@ def test_an_unseeded_file_has_no_seed(tmp_path):
     assert '\\"seed\\":null' in (tmp_path / "player.json").read_text()
 
 
-def test_resume_is_exact_or_nothing(tmp_path):
+def test_resume_must_be_exact_or_none(tmp_path):
     hn.Experts(3).start(seed=0).save(tmp_path / "player.json")
     with pytest.raises(ValueError, match='resume must be "exact" or None'):
         hn.load(tmp_path / "player.json", resume="yes")
 
 
-def test_files_of_the_first_format_are_refused_by_name(tmp_path):
+def test_files_of_the_first_format_are_rejected_by_name(tmp_path):
     path = tmp_path / "player.json"
     hn.Experts(3).start(seed=0).save(path)
     path.write_text(path.read_text().replace("hannan/2", "hannan/1"))
@@ -101,6 +101,6 @@ def test_files_of_the_first_format_are_refused_by_name(tmp_path):
         hn.load(path)
 
 
-def test_a_combination_draws_nothing_and_says_nothing_of_seeds():
+def test_combination_states_nothing_about_seeds():
     told = hn.combine({"a": [1.0, 2.0, 3.0], "b": [2.0, 2.0, 2.0], "y": [1.0, 2.0, 2.5]}, "y")
     assert "a seed was given" not in str(told.summary.certificate)

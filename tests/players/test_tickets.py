@@ -54,7 +54,7 @@ def content(player):
 
 
 @EVERY
-def test_a_ticket_is_text_and_is_honoured_again(learner):
+def test_ticket_as_text_can_be_settled_later(learner):
     """Points of convex players had no text. The control: of another learner's text nothing is made."""
     player = learner.start(1)
     move = act(player, 0)
@@ -91,7 +91,7 @@ def test_losses_come_late_and_in_any_order(learner):
 
 
 @EVERY
-def test_a_bound_after_late_losses_is_one_for_late_losses(learner):
+def test_bound_after_late_losses_covers_late_losses(learner):
     """The control: the same losses, each before the next move."""
     prompt, late = learner.start(1), learner.start(1)
     for player, apart in ((prompt, False), (late, True)):
@@ -116,7 +116,7 @@ def test_a_bound_after_late_losses_is_one_for_late_losses(learner):
 
 
 @EVERY
-def test_tickets_that_are_not_open_are_refused_and_change_nothing(learner):
+def test_tickets_that_are_not_pending_are_rejected_without_a_change(learner):
     player, stranger = learner.start(1), learner.start(1)
     (settled,) = run(player, 0, 1)
     run(stranger, 0, 1)
@@ -146,7 +146,7 @@ def test_tickets_that_are_not_open_are_refused_and_change_nothing(learner):
 
 @EVERY
 @pytest.mark.parametrize("resume", [None, "exact"])
-def test_a_ticket_is_settled_once_also_after_a_file(learner, resume, tmp_path):
+def test_ticket_is_settled_once_before_and_after_saving(learner, resume, tmp_path):
     """Of this player it was, whatever its id is now; and one of a copy never was."""
     path, player = tmp_path / "player.json", learner.start(1, name="p")
     (old,) = run(player, 0, 1)
@@ -173,7 +173,7 @@ def test_a_ticket_is_settled_once_also_after_a_file(learner, resume, tmp_path):
 
 
 @EVERY
-def test_a_file_goes_on_bit_for_bit(learner, tmp_path):
+def test_saved_player_continues_bit_for_bit(learner, tmp_path):
     never, killed = learner.start(4), learner.start(4)
     assert [m[1:] for m in run(never, 0, 20)] == [m[1:] for m in run(killed, 0, 20)]
     kept, handed = ([act(player, t) for t in range(20, 23)] for player in (never, killed))
@@ -224,7 +224,7 @@ def test_the_regret_of_a_perturbed_leader_is_that_against_the_best_decision():
     assert said.bound == player.learner.bound(50, said.best_loss, against="any")
 
 
-def test_the_ids_that_a_player_had_are_kept_but_not_for_ever(tmp_path):
+def test_earlier_ids_are_kept_up_to_a_limit(tmp_path):
     from hannan.players.identity import MOST_EARLIER
 
     path, player = tmp_path / "player.json", hn.Bandit(2).start(1)
@@ -243,7 +243,7 @@ def test_the_ids_that_a_player_had_are_kept_but_not_for_ever(tmp_path):
         player.observe(first, 0.5)
 
 
-def test_moves_stay_as_they_were():
+def test_move_objects_do_not_change_later():
     """A settled move that nobody has any more is written anew for the next; whoever has one keeps it as it was."""
     player, kept, said = hn.Bandit(4).start(0), [], []
     for t in range(300):

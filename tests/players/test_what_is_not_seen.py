@@ -12,7 +12,7 @@ def told(player, name):
     return dict(player.certificate().rows()).get(name, "")
 
 
-def test_an_estimate_over_some_moves_says_what_it_supposes():
+def test_estimate_over_some_moves_states_its_assumption():
     """Only clicks are reported, and it is far below the regret. The control: with all settled nothing is supposed."""
     player, own, losses = hn.Bandit(2).start(0), 0.0, np.zeros(2)
     for t in range(1000):
@@ -33,7 +33,7 @@ def test_an_estimate_over_some_moves_says_what_it_supposes():
 @pytest.mark.parametrize(
     ("learner", "who", "loss"), [(hn.Bandit(2, hn.Tsallis(0.5)), "arm", 1.0), (hn.Experts(2), "expert", [0.0, 1.0])]
 )
-def test_sleepers_are_told_of_also_after_a_restart(learner, who, loss, tmp_path):
+def test_unavailable_arms_are_reported_after_a_restart_too(learner, who, loss, tmp_path):
     """The control: masks that leave all awake."""
     player = learner.start(0)
     player.observe(player.act(awake=[True, True]), loss)
@@ -44,7 +44,7 @@ def test_sleepers_are_told_of_also_after_a_restart(learner, who, loss, tmp_path)
     assert told(hn.load(tmp_path / "player"), "available") == told(player, "available")
 
 
-def test_the_sleepers_of_a_fleet_are_told_of_key_by_key_and_together():
+def test_unavailable_arms_of_a_fleet_are_reported_per_key_and_in_total():
     """The control: a key of whose arms none slept."""
     fleet = hn.Fleet(hn.Bandit(2, hn.Tsallis(0.5)), seed=0)
     fleet.observe(fleet.act([1, 2], awake=[[True, True], [False, True]]), [1.0, 1.0])

@@ -122,7 +122,7 @@ def test_store_in_postgresql_opens():
             check_store(store, FACTS["stores"]["postgres"])
 
 
-def test_games_and_bounds_are_the_same():
+def test_games_and_bounds_equal_those_of_0_2():
     """Moves are equal bit for bit; a bound may become smaller, never larger."""
     for name, found in corpus.games().items():
         expected = FACTS["games"][name]

@@ -371,7 +371,7 @@ def test_limits_are_checked() -> None:
             Limits(**{name: 0})  # type: ignore[arg-type]
 
 
-def test_without_tokens_the_short_way_is_taken(store: Store) -> None:
+def test_fast_path_is_used_without_tokens(store: Store) -> None:
     """Loopback hosts and JSON are usual; the rest goes the long way, where it is checked."""
     with Served(store, "fast", access=Access()) as served, served.connected() as line:
         good = request(ACT, b"{}", "content-type: application/json").replace(b"host: x", b"host: localhost:8414")

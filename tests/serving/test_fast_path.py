@@ -52,7 +52,7 @@ def test_decisions_and_feedback(served: Any) -> None:
     assert (served.ways.count("banner"), served.ways.count("observe")) == ((6, 6) if served.short else (0, 0))
 
 
-def test_refusals_are_the_same(served: Any) -> None:
+def test_rejections_are_the_same_on_both_paths(served: Any) -> None:
     cases = [
         (request(ACT, b"{"), 400),
         (request(ACT, b'{"count": 5000}'), 400),
@@ -74,7 +74,7 @@ def test_refusals_are_the_same(served: Any) -> None:
         assert answer(line)[0] == 200
 
 
-def test_what_is_unusual(served: Any) -> None:
+def test_unusual_requests_are_the_same_on_both_paths(served: Any) -> None:
     with served.connected() as line:  # in pieces, a byte at a time
         for byte in request(ACT, b'{"count": 2}'):
             line.sendall(bytes([byte]))
@@ -102,7 +102,7 @@ def test_what_is_unusual(served: Any) -> None:
         assert line.recv(100).startswith(b"HTTP/1.1 400")
 
 
-def test_a_head_without_an_end_is_refused(served: Any) -> None:
+def test_head_without_an_end_is_rejected(served: Any) -> None:
     with served.connected() as line:
         line.sendall(request(ACT, b"", "x: " + "y" * 50_000))
         assert answer(line)[0] == 200
@@ -122,7 +122,7 @@ def test_a_head_without_an_end_is_refused(served: Any) -> None:
                 pass
 
 
-def test_an_answer_waits_for_the_disk_and_a_gone_asker_is_no_harm(served: Any, store: Store) -> None:
+def test_answer_waits_for_the_disk_and_a_lost_client_is_harmless(served: Any, store: Store) -> None:
     with served.connected() as line, served.connected() as gone:
         line.sendall(request(ACT))
         answer(line)
@@ -156,7 +156,7 @@ def test_an_ended_store_answers_503(served: Any, store: Store) -> None:
         assert (status, headers["retry-after"], "disk on fire" in told["error"]) == (503, "1", True)
 
 
-def test_an_id_that_never_reached_the_disk_is_answered_after_the_end(served: Any, store: Store) -> None:
+def test_id_that_was_not_written_is_answered_after_the_end(served: Any, store: Store) -> None:
     """Asked for again when the journal has ended already: nobody will be told any more, so nobody may wait for it."""
     with served.connected() as line, served.connected() as again:
         line.sendall(request(ACT))
@@ -178,7 +178,7 @@ def test_an_id_that_never_reached_the_disk_is_answered_after_the_end(served: Any
         assert told[-1] == 503
 
 
-def test_a_stop_answers_first(served: Any, store: Store) -> None:
+def test_pending_requests_are_answered_before_a_stop(served: Any, store: Store) -> None:
     with served.connected() as line, served.connected() as idle:
         for one in (line, idle):
             one.sendall(request(ACT))
@@ -194,7 +194,7 @@ def test_a_stop_answers_first(served: Any, store: Store) -> None:
         assert line.recv(10) == b""
 
 
-def test_an_error_of_ours_is_500(served: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_internal_error_is_500(served: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(*_: Any) -> Any:
         raise ZeroDivisionError
 

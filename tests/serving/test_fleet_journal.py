@@ -56,7 +56,7 @@ def twin_of(fleet: Any, seed: int) -> Any:
 @pytest.mark.parametrize("name", LEARNERS)
 @settings(max_examples=8, deadline=None)
 @given(keys=st.integers(1, 4), luck=st.integers(0, 2**32), cut=st.integers(0, 60))
-def test_a_replayed_fleet_is_the_fleet(name: str, keys: int, luck: int, cut: int) -> None:
+def test_replayed_fleet_equals_the_fleet(name: str, keys: int, luck: int, cut: int) -> None:
     fleet = hn.Fleet(LEARNERS[name], seed=luck, name="f")
     journal = journal_of(fleet, keys, luck)
     twin = twin_of(fleet, luck)
@@ -66,7 +66,7 @@ def test_a_replayed_fleet_is_the_fleet(name: str, keys: int, luck: int, cut: int
     assert twin.to_bytes() == fleet.to_bytes()
 
 
-def test_sleepers_are_replayed_and_epochs_restart_the_streams() -> None:
+def test_unavailable_arms_are_replayed_and_epochs_restart_streams() -> None:
     fleet, awake = hn.Fleet(hn.Bandit(4, hn.Tsallis(0.5)), seed=1, name="f"), np.array([True, False, True, True])
     twin = hn.Fleet(fleet.learner, seed=1, name="f")
     parts = []
@@ -95,7 +95,7 @@ def test_sleepers_are_replayed_and_epochs_restart_the_streams() -> None:
         *((OBSERVE, "value", value) for value in (1.5, -0.1, np.nan)),
     ],
 )
-def test_one_wrong_field_is_found(kind: int, field: str, value: Any) -> None:
+def test_one_wrong_field_is_detected(kind: int, field: str, value: Any) -> None:
     fleet = hn.Fleet(hn.Bandit(4), seed=3, name="f")
     journal = journal_of(fleet, 1, 5)
     at = int(np.flatnonzero(journal["kind"] == kind)[8])
@@ -105,7 +105,7 @@ def test_one_wrong_field_is_found(kind: int, field: str, value: Any) -> None:
     assert replayed(twin_of(fleet, 3), journal) == at
 
 
-def test_feedback_twice_is_found() -> None:
+def test_repeated_feedback_is_detected() -> None:
     fleet = hn.Fleet(hn.Bandit(4), seed=3, name="f")
     journal = journal_of(fleet, 1, 5)
     at = int(np.flatnonzero(journal["kind"] == OBSERVE)[5])

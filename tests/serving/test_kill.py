@@ -32,7 +32,7 @@ def campaign(folder: Path, kills: int, mode: str = "sound", seed: int = 0) -> Ca
     return told
 
 
-def test_nothing_is_lost(folder: Path) -> None:
+def test_no_acknowledged_event_is_lost(folder: Path) -> None:
     tally = campaign(folder, 8).tally
     assert tally.faults == 0, f"{tally} {tally.failures}"
     assert tally.kills == 8
@@ -41,7 +41,7 @@ def test_nothing_is_lost(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["early", "unsynced"])
-def test_the_controls_are_caught(folder: Path, mode: str) -> None:
+def test_control_modes_lose_events(folder: Path, mode: str) -> None:
     # Replies before the sync, or no sync at all: a kill or a cut loses something in nearly every round.
     assert campaign(folder, 4, mode).tally.faults > 0
 

@@ -118,7 +118,7 @@ def test_smallest_probabilities_are_exact(path: Path, learner: Any, keys: tuple[
     assert (log["smallest_probability"] < log["probability"]).any()
 
 
-def test_arms_that_sleep_have_probability_zero(path: Path) -> None:
+def test_unavailable_arms_have_probability_zero(path: Path) -> None:
     """An arm is added after 40 draws, another one retires after 80: only the rows in between have all of them.
 
     Draws are nearly uniform; some arm is missing in 40 draws of three arms with probability 3e-7, about 3 (2/3)^40.
@@ -207,7 +207,7 @@ def test_pruned_events_leave_what_a_snapshot_can_rebuild(path: Path) -> None:
         hn.replay(left, **ROLES, gains=True, missing=0, smallest="smallest_probability")
 
 
-def test_a_journal_that_comes_out_differently_has_no_smallest_probabilities(path: Path) -> None:
+def test_journal_that_is_not_reproduced_has_no_smallest_probabilities(path: Path) -> None:
     """Control of the exactness: a changed probability in the journal ends the rebuilding at that draw."""
     with Store(path) as store:
         store.add("a", hn.Bandit(3, gains=True))

@@ -45,7 +45,7 @@ def address(server: Database, request: pytest.FixtureRequest) -> str:
     return server.address.replace("/postgres?", f"/{name}?")
 
 
-def test_a_store_that_was_closed_is_opened_at_once(address: str) -> None:
+def test_closed_store_can_be_opened_immediately(address: str) -> None:
     """Its lock is free when it is closed, not when the server comes to end the session."""
     store = Store(address)
     session = store.queue.backend._connection  # type: ignore[attr-defined]
@@ -56,7 +56,7 @@ def test_a_store_that_was_closed_is_opened_at_once(address: str) -> None:
     session.close()
 
 
-def test_it_is_a_store(address: str) -> None:
+def test_store_in_postgresql_works_like_one_in_sqlite(address: str) -> None:
     with Store(address, snapshot_events=5) as store:
         store.add("a", GAINS)
         moves = [store.act("a", id=f"id{k}") for k in range(10)]
@@ -148,7 +148,7 @@ ALTER TABLE hannan_snapshots ADD PRIMARY KEY (shard, sequence);
 UPDATE hannan_shards SET format = 1"""
 
 
-def test_a_store_of_format_1_goes_on_as_it_was(address: str) -> None:
+def test_store_of_format_1_continues(address: str) -> None:
     """Both shards of it, the second opened after the first has moved the tables; a later format is refused."""
     stores = [Store(address, shard=k, shards=2) for k in range(2)]
     names = ["a" if shard_of("a", None, 2) == 0 else "learner1", "learner1" if shard_of("a", None, 2) == 0 else "a"]
@@ -175,7 +175,7 @@ def test_a_store_of_format_1_goes_on_as_it_was(address: str) -> None:
         Store(address, shard=0, shards=2)
 
 
-def test_one_owner_a_shard(address: str) -> None:
+def test_each_shard_has_one_owner(address: str) -> None:
     with Store(address, shard=0, shards=2), Store(address, shard=1, shards=2):
         with pytest.raises(Refused, match=f"hannan process {os.getpid()}") as caught:
             Store(address, shard=1, shards=2)
@@ -187,7 +187,7 @@ def test_one_owner_a_shard(address: str) -> None:
             Store(address, shard=shard, shards=shards)
 
 
-def test_learners_live_in_their_shards(address: str) -> None:
+def test_learners_are_stored_in_their_shards(address: str) -> None:
     with Store(address, shard=0, shards=2) as zero, Store(address, shard=1, shards=2) as one:
         stores, names = (zero, one), [f"learner{k}" for k in range(6)]
         homes = [shard_of(name, None, 2) for name in names]
@@ -206,7 +206,7 @@ def test_learners_live_in_their_shards(address: str) -> None:
             assert stores[home].observe(move.ticket, reward=1) is True
 
 
-def test_an_owner_whose_session_ends_writes_no_more(address: str) -> None:
+def test_owner_without_session_cannot_write(address: str) -> None:
     """Cut off by the server: the lock is free, another owns it, and the first cannot write."""
     first = Store(address)
     first.add("a", GAINS)
@@ -291,7 +291,7 @@ def test_a_reading_session_is_on_the_server_of_the_owner(address: str) -> None:
             store.act("a", id="one")
 
 
-def test_a_writing_session_that_ends_is_noticed_without_a_write(address: str) -> None:
+def test_lost_writing_session_is_detected_without_a_write(address: str) -> None:
     with Store(address) as store:
         service = Service(store)
         store.add("a", GAINS)

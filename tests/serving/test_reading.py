@@ -32,7 +32,7 @@ def test_certificates_and_weights(learner: Any, left: int) -> None:
     assert stored_learner.certificate(fleet, -1, None) == fleet.certificate(7)
 
 
-def test_singles_are_batches_of_one() -> None:
+def test_single_decisions_equal_batches_of_one() -> None:
     """The quick paths of one decision and one feedback are those of many."""
     one, many = (hn.Fleet(hn.Bandit(5), seed=3, name="f") for _ in range(2))
     for fleet in (one, many):
@@ -57,7 +57,7 @@ STABLE = (
 
 @pytest.mark.parametrize("learner", STABLE, ids=repr)
 @pytest.mark.parametrize("late", [False, True])
-def test_a_diagnosed_fleet_tells_what_its_player_would(learner: Any, late: bool) -> None:
+def test_diagnosed_fleet_measures_the_stability_of_its_players(learner: Any, late: bool) -> None:
     fleet, plain, player = hn.Fleet.diagnosed(learner, seed=5), hn.Fleet(learner, seed=5), learner.start(5)
     rng, waiting = np.random.default_rng(0), list[Any]()
     for _ in range(60):
@@ -83,7 +83,7 @@ def test_a_diagnosed_fleet_tells_what_its_player_would(learner: Any, late: bool)
     assert again.to_bytes() == fleet.to_bytes()
 
 
-def test_sleepers_are_diagnosed() -> None:
+def test_stability_with_unavailable_arms_is_measured() -> None:
     learner = hn.Bandit(4, hn.Tsallis(0.5))
     fleet, player, rng = hn.Fleet.diagnosed(learner, seed=5), learner.start(5), np.random.default_rng(0)
     for t in range(80):

@@ -58,7 +58,7 @@ def test_a_decision_and_its_feedback(app: App) -> None:
     assert ask(app, "POST", "/v1/observe", again) == (200, {"counted": [False]})
 
 
-def test_a_batch_is_told_as_its_type_says_whatever_arms_are_called(app: App, store: Store) -> None:
+def test_answers_of_batches_match_their_schema(app: App, store: Store) -> None:
     names = ['"quoted"', "back\\slash", "münchen \u2028 ☂", "a,b]"]
     store.add("odd", hn.Bandit(4, hn.Tsallis(0.5), gains=True), arms=names[:3])
     store.add("plain", hn.Bandit(3))
@@ -78,7 +78,7 @@ def test_a_batch_is_told_as_its_type_says_whatever_arms_are_called(app: App, sto
             assert "a,b]" in ask(app, "POST", "/v1/learners/odd/act", {"count": 200})[1]["arm"]
 
 
-def test_many_at_once(app: App) -> None:
+def test_simultaneous_requests(app: App) -> None:
     status, told = ask(app, "POST", ACT, {"count": 50})
     assert (status, {len(column) for column in told.values()}) == (200, {50})
     feedback = [{"ticket": ticket, "reward": 0.5} for ticket in told["ticket"]]
@@ -104,7 +104,7 @@ def test_keys(app: App) -> None:
     assert ask(app, "POST", ACT, {"keys": ["x"] * 1001})[0] == 400
 
 
-def test_an_id_is_asked_again(app: App) -> None:
+def test_repeated_id_gives_the_same_decision(app: App) -> None:
     first = ask(app, "POST", ACT, {"id": "mine"})
     assert ask(app, "POST", ACT, {"id": "mine"}) == first
     assert ask(app, "POST", ACT, {"id": "other"}) != first
@@ -163,7 +163,7 @@ def test_an_id_is_asked_again(app: App) -> None:
         ("GET", "/v1/learners/nobody/log", None, 404, "no learner 'nobody'"),
     ],
 )
-def test_the_table_of_answers(app: App, method: str, path: str, body: Any, status: int, says: str | None) -> None:
+def test_statuses_of_answers(app: App, method: str, path: str, body: Any, status: int, says: str | None) -> None:
     ticket = ask(app, "POST", ACT)[1]["ticket"]
     if isinstance(body, dict) and body.get("ticket") == "TICKET":
         body = {**body, "ticket": ticket}
@@ -175,7 +175,7 @@ def test_the_table_of_answers(app: App, method: str, path: str, body: Any, statu
     assert ask(app, "POST", "/v1/observe", {"ticket": ticket, "reward": 1}) == (200, {"counted": True})  # still open
 
 
-def test_tickets_of_elsewhere(app: App, tmp_path: Path) -> None:
+def test_foreign_tickets_are_rejected(app: App, tmp_path: Path) -> None:
     with Store(tmp_path / "other.db") as other:
         other.add("banner", hn.Bandit(2, gains=True))
         foreign = other.act("banner").ticket
@@ -206,7 +206,7 @@ def test_roles(store: Store) -> None:
 
 
 @pytest.mark.parametrize("line", ["act", "king:" + "x" * 20, "act:short", "act:has a space in it ok"])
-def test_bad_keys(line: str) -> None:
+def test_invalid_keys_are_rejected(line: str) -> None:
     with pytest.raises(ValueError, match=r"ROLE:SECRET|16 ASCII characters") as caught:
         Access([line])
     assert "short" not in str(caught.value).replace("shorter", "")
@@ -283,7 +283,7 @@ def test_evidence_is_that_of_the_store(app: App, store: Store) -> None:
     assert ask(app, "GET", "/v1/learners/nobody/evidence")[0] == 404
 
 
-def test_the_log_is_for_replay(app: App, tmp_path: Path) -> None:
+def test_log_can_be_replayed(app: App, tmp_path: Path) -> None:
     body = {"name": "u", "learner": "bandit:tsallis@fixed:100", "arms": ["=red", "blue"]}
     ask(app, "POST", "/v1/learners", body)
     told = ask(app, "POST", "/v1/learners/u/act", {"count": 300})[1]
@@ -501,7 +501,7 @@ def stopped(process: subprocess.Popen[str], how: signal.Signals = signal.SIGTERM
     return process.returncode, said
 
 
-def test_the_command_serves_and_stops_well(tmp_path: Path) -> None:
+def test_command_serves_and_stops_cleanly(tmp_path: Path) -> None:
     process, address = started(tmp_path, "--add", "banner=red,blue", env={"HANNAN_KEYS": f"admin:{KEYS['admin']}"})
     client = Client(address, KEYS["admin"])
     moves: list[Any] = []
@@ -618,7 +618,7 @@ def test_service_in_the_background_ignores_sigint(tmp_path: Path) -> None:
     assert (code, [json.loads(line)["event"] for line in said.splitlines()]) == (0, ["closed"])
 
 
-def test_a_learner_that_is_there_is_left_as_it_is(tmp_path: Path) -> None:
+def test_existing_learner_is_not_changed_by_add(tmp_path: Path) -> None:
     with Store(tmp_path / "decisions.db") as store:
         store.add("banner", hn.Bandit(["red", "blue"], gains=True), wait=0.25, default=0)
         store.act("banner")
@@ -637,7 +637,7 @@ def test_a_learner_that_is_there_is_left_as_it_is(tmp_path: Path) -> None:
         assert [one.expiry.wait for one in store.queue.contents.find("banner").stages] == [0.25, 0.25]
 
 
-def test_the_command_refuses(tmp_path: Path) -> None:
+def test_command_rejects_invalid_options(tmp_path: Path) -> None:
     def run(*words: str) -> str:
         done = subprocess.run(
             [sys.executable, "-c", "from hannan.cli import main; main()", "serve", *words],
@@ -667,7 +667,7 @@ def test_the_command_refuses(tmp_path: Path) -> None:
         assert "is locked by process" in run("held.db", "--port", "0")
 
 
-def test_a_client_asks_again(tmp_path: Path) -> None:
+def test_client_repeats_requests_without_an_answer(tmp_path: Path) -> None:
     """A service that is killed and comes back: the client's calls return, each counted once."""
     process, address = started(tmp_path, "--add", "banner=red,blue")
     port = address.rpartition(":")[2]

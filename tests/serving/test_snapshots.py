@@ -50,7 +50,7 @@ def played(store: Store, rounds: int, name: str = "a") -> list[Any]:
     return moves
 
 
-def test_parts_come_between_groups(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_of_snapshots_are_written_between_groups(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(journals, "PART_SIZE", 100)
     with Store(path, snapshot_events=60) as store:
         store.add("a", LEARNER)
@@ -66,7 +66,7 @@ def test_parts_come_between_groups(path: Path, monkeypatch: pytest.MonkeyPatch) 
         assert store.certificate("a").rounds >= 200
 
 
-def test_a_snapshot_that_is_not_whole_is_none(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_incomplete_snapshot_is_ignored(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(journals, "PART_SIZE", 500)
     with Store(path) as store:
         store.add("a", LEARNER)
@@ -107,7 +107,7 @@ def test_a_store_of_format_1(path: Path) -> None:
     base.close()
 
 
-def test_old_events_go(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_events_are_deleted(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     at = [time.time()]
     monkeypatch.setattr(Clock, "now", lambda self: at[0])
     with Store(path) as store:
@@ -149,7 +149,7 @@ def test_a_snapshot_is_a_copy(path: Path) -> None:
         assert before in b"".join(encode())
 
 
-def test_growing_tables_do_not_stop_the_play(tmp_path: Path) -> None:
+def test_growing_tables_do_not_delay_draws(tmp_path: Path) -> None:
     """No draw waits for a snapshot of what is open: only for the copy of it."""
     with Store(tmp_path / "open.db", snapshot_seconds=0.05) as store:
         store.add("b", hn.Bandit(8, hn.Tsallis(0.5)))
@@ -165,7 +165,7 @@ def test_growing_tables_do_not_stop_the_play(tmp_path: Path) -> None:
         assert np.isclose(store.certificate("b").open_moves, 40_000)
 
 
-def test_a_stored_learner_tells_its_stability(path: Path) -> None:
+def test_stored_learner_reports_its_stability(path: Path) -> None:
     with Store(path) as store:
         store.add("a", hn.Bandit(3, hn.Tsallis(0.5)))
         for t in range(50):

@@ -146,7 +146,7 @@ def test_arms_without_names(path: Path) -> None:
     ],
     ids=repr,
 )
-def test_every_learner_takes_another_arm(path: Path, learner: Any) -> None:
+def test_every_learner_accepts_another_arm(path: Path, learner: Any) -> None:
     """The learner of the new stage is the one that its class builds, for example with the scale of its own arms."""
     longer = dataclasses.replace(learner, n=3, arms=("x", "y", "z"))
     with Store(path) as store:

@@ -32,7 +32,7 @@ def play(store: Any, name: str, keys: list[str | None]) -> None:
         store.observe(store.act(name, key=key).ticket, reward=1)
 
 
-def test_all_keys_say_what_each_of_them_says(path: Path) -> None:
+def test_certificate_of_all_keys_has_the_assumptions_of_each(path: Path) -> None:
     """The control: of a learner to which nothing was done, there is nothing to say."""
     with Store(path) as store:
         store.add("a", LEARNER, arms=["red", "blue"], wait=1.0, default=0.25)
@@ -66,7 +66,7 @@ def test_arms_come_after_decisions_with_and_without_a_key(path: Path) -> None:
             assert "green came after 5 decisions with and without a key, red left after 7 decisions" in says
 
 
-def test_arms_of_keys_sleep_where_a_proof_covers_it_alone(path: Path) -> None:
+def test_arms_of_keys_become_unavailable_only_if_a_proof_covers_it(path: Path) -> None:
     """As without keys: no bound of a learner whose proof does not cover sleepers gets as far as a certificate."""
     with Store(path) as store:
         store.add("a", hn.Bandit(3, gains=True))
@@ -82,7 +82,7 @@ def test_arms_of_keys_sleep_where_a_proof_covers_it_alone(path: Path) -> None:
         assert whole.bound.value == store.certificate("b", key="anna").bound.value < 300.0
 
 
-def test_a_store_that_is_opened_again_is_nobody_s_twin(path: Path) -> None:
+def test_reopened_store_draws_other_moves(path: Path) -> None:
     """From a snapshot it goes on exactly, and then with streams of a new epoch: two copies of it draw apart.
 
     The control is the snapshot's own fleet, which says that it may have a twin.
@@ -107,7 +107,7 @@ def test_a_store_that_is_opened_again_is_nobody_s_twin(path: Path) -> None:
     assert drawn[0] != drawn[1]  # alike with a probability of 3^-60
 
 
-def test_a_certificate_without_a_key_says_whom_it_leaves_out(path: Path) -> None:
+def test_certificate_without_key_names_keys_that_are_not_included(path: Path) -> None:
     """The control: as long as nobody played without a key it is that of all keys."""
     with Store(path) as store:
         store.add("plain", LEARNER)
@@ -120,7 +120,7 @@ def test_a_certificate_without_a_key_says_whom_it_leaves_out(path: Path) -> None
         assert "keys" not in dict(store.certificate("plain", key="x").rows())
 
 
-def test_a_retired_arm_is_a_set_of_arms_that_may_depend_on_the_moves(path: Path) -> None:
+def test_retiring_an_arm_adds_the_assumption_on_available_arms(path: Path) -> None:
     """The control: before an arm was retired the bound supposes nothing of the available arms."""
     assumption = "neither losses nor the set of available arms depends on your moves"
     with Store(path) as store:

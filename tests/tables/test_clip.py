@@ -58,7 +58,7 @@ def frame_of(forecasts, targets, names=NAMES):
 
 
 @pytest.mark.parametrize("depth", [1, 3])
-def test_engine_is_the_oracle(depth):
+def test_engine_equals_the_oracle(depth):
     forecasts, _ = table_of()
     if depth > 1:
         forecasts = np.concatenate([forecasts - 1.0, forecasts, forecasts + 2.0], axis=1)
@@ -78,7 +78,7 @@ def test_engine_is_the_oracle(depth):
 
 @pytest.mark.parametrize("loss", ["absolute", "squared"])
 @pytest.mark.parametrize("horizon", [1, 4])
-def test_table_is_the_combination_of_clipped_columns(loss, horizon):
+def test_table_equals_the_combination_of_clipped_columns(loss, horizon):
     forecasts, targets = table_of()
     clipped = oracle(forecasts)
     told = hn.combine(frame_of(forecasts, targets), "y", loss, horizon=horizon, clip=10)
@@ -100,7 +100,7 @@ def test_table_is_the_combination_of_clipped_columns(loss, horizon):
 
 
 @pytest.mark.parametrize("rule", [None, "b", "mean", "median"])
-def test_live_rows_are_those_of_the_table(rule, tmp_path):
+def test_live_rows_equal_those_of_the_table(rule, tmp_path):
     forecasts, targets = table_of()
     told = hn.combine(frame_of(forecasts, targets), "y", learner=rule, horizon=4, clip=10)
     combiner, answers = hn.Combiner(NAMES, learner=rule, clip=10), []

@@ -21,7 +21,7 @@ from hannan.tables.read.table import BadTable
 @pytest.mark.parametrize("holes", [0.0, 0.3])
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("name", LEARNERS)
-def test_a_table_is_the_player_row_by_row(name, loss, holes):
+def test_table_equals_the_player_row_by_row(name, loss, holes):
     forecasts, targets = table(holes=holes)
     learner, cost = LEARNERS[name], point_loss(loss)
     combined = hn.combine(forecasts, targets, loss, learner, seed=5)
@@ -38,7 +38,7 @@ def test_a_table_is_the_player_row_by_row(name, loss, holes):
 
 
 @pytest.mark.parametrize("name", ["adahedge", "experts", "tsallis"])
-def test_absolute_losses_are_bit_equal(name):
+def test_absolute_losses_are_equal_bit_for_bit(name):
     forecasts, targets = table()
     combined = hn.combine(forecasts, targets, "absolute", LEARNERS[name], seed=2)
     weights, _, _, player = by_player(forecasts, targets, Absolute(), LEARNERS[name], seed=2)
@@ -49,7 +49,7 @@ def test_absolute_losses_are_bit_equal(name):
 
 @pytest.mark.parametrize("learner", [None, hn.AdaHedge(4)])
 @pytest.mark.parametrize("horizon", [1, 5])
-def test_chunks_make_no_difference(learner, horizon):
+def test_results_do_not_depend_on_chunks(learner, horizon):
     forecasts, targets = table(500, holes=0.2)
     whole = hn.combine(forecasts, targets, learner=learner, horizon=horizon)
     run = Run(Task(tuple("0123"), timing=Timing(horizon=horizon), learner=learner))
@@ -126,7 +126,7 @@ class Slow(hn.Law):
         return 0.5 + 0.5 * np.tanh(np.asarray(z) / 2)
 
 
-def test_a_law_of_your_own_is_stepped():
+def test_user_defined_law_is_stepped_in_python():
     forecasts, targets = table(12, 3, holes=0.2, seed=9)
     some = targets.copy()
     some[5] = np.nan
@@ -172,7 +172,7 @@ def test_electricity_within_three_percent_of_the_best_expert():
     assert summary.bound.value < tuned.summary.bound.value
 
 
-def test_bad_settings():
+def test_invalid_settings_are_rejected():
     forecasts, y = table(10)
     for bad in (
         {"learner": "hedge"}, {"learner": "bandit", "loss_range": (0, 1)}, {"learner": hn.Experts(3)},

@@ -29,7 +29,7 @@ def write(path, forecasts, targets, names=None, times=None):
     return str(path)
 
 
-def test_command_writes_what_combine_says(tmp_path):
+def test_command_writes_the_results_of_combine(tmp_path):
     forecasts, targets = table(200, holes=0.2)
     file = write(tmp_path / "f.csv", forecasts, targets)
     out = tmp_path / "out"
@@ -53,7 +53,7 @@ def test_command_writes_what_combine_says(tmp_path):
     assert "best model (" in plain.stdout
 
 
-def test_parquet_is_the_same_table(tmp_path):
+def test_parquet_gives_the_same_table(tmp_path):
     pandas = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
     forecasts, targets = table(100, holes=0.2)
@@ -96,7 +96,7 @@ def test_parquet_is_the_same_table(tmp_path):
         ("a,y\n1,2\n", ["--experts", "b"], "no column 'b'"),
     ],
 )
-def test_command_refuses_and_leaves_nothing(tmp_path, text, options, match):
+def test_rejected_command_writes_nothing(tmp_path, text, options, match):
     (tmp_path / "f.csv").write_text(text)
     arguments = [str(tmp_path / "f.csv"), "--target", "y", "--out", str(tmp_path / "out"), *options]
     result = CliRunner().invoke(command, arguments)
@@ -105,7 +105,7 @@ def test_command_refuses_and_leaves_nothing(tmp_path, text, options, match):
     assert [p.name for p in tmp_path.iterdir()] == ["f.csv"]
 
 
-def test_the_whole_command_says_it_in_one_line(tmp_path):
+def test_errors_of_the_command_take_one_line(tmp_path):
     """No traceback, exit code 2, nothing on standard output."""
     (tmp_path / "f.csv").write_text("a,y\n1,two\n")
     program = [sys.executable, "-c", "from hannan.cli import main; main()", "combine", str(tmp_path / "f.csv")]
@@ -117,7 +117,7 @@ def test_the_whole_command_says_it_in_one_line(tmp_path):
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_the_command_takes_very_many_columns(tmp_path):
+def test_command_accepts_100_000_columns(tmp_path):
     """100,000 experts: answers and weights for all, the summary of the best of them."""
     n = 100_000
     lines = [",".join([*(f"e{i}" for i in range(n)), "y"]), "0," * n + "1", "0," * (n - 1) + "1,1"]
@@ -203,7 +203,7 @@ DAYS = """day,anna,ben,naive,demand
 """
 
 
-def test_the_forecast_that_is_asked_for_is_shown(tmp_path):
+def test_requested_forecast_is_printed(tmp_path):
     """The table of the README: on the terminal, in the summary, on the page, under the user's own name of the times."""
     (tmp_path / "f.csv").write_text(DAYS)
     arguments = [str(tmp_path / "f.csv"), "--target", "demand", "--time", "day", "--out", str(tmp_path / "out")]
@@ -235,14 +235,14 @@ def test_the_forecast_that_is_asked_for_is_shown(tmp_path):
     assert json.loads((tmp_path / "none" / "summary.json").read_text())["forecasts"] == []
 
 
-def test_a_name_of_the_times_that_another_column_has(tmp_path):
+def test_name_of_the_times_may_equal_another_column(tmp_path):
     (tmp_path / "f.csv").write_text("played,a,y\n1,1,2\n")
     arguments = [str(tmp_path / "f.csv"), "--target", "y", "--time", "played", "--out", str(tmp_path / "out")]
     CliRunner().invoke(command, arguments, catch_exceptions=False)
     assert (tmp_path / "out" / "combined.csv").read_text().startswith("time,forecast\n")
 
 
-def test_a_summary_without_a_row_that_waits_is_as_before(tmp_path):
+def test_summary_without_pending_rows_has_no_forecasts(tmp_path):
     (tmp_path / "f.csv").write_text("a,y\n1,2\n")
     shown = CliRunner().invoke(command, [str(tmp_path / "f.csv"), "--target", "y"], catch_exceptions=False).stdout
     assert "forecast  " not in shown

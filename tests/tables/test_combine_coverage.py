@@ -67,7 +67,7 @@ def test_table_is_live_to_the_last_bit(horizon, missing, monkeypatch):
     assert (other.interval != combined.interval).any()
 
 
-def test_points_do_not_depend_on_intervals():
+def test_point_forecasts_do_not_depend_on_intervals():
     table = table_of()
     plain, covered = hn.combine(table, "y"), hn.combine(table, "y", coverage=[0.5, 0.9])
     assert (plain.forecast == covered.forecast).all()
@@ -119,7 +119,7 @@ def test_quantile_columns_are_the_base():
     rejected(lambda: hn.combine(table, "y", coverage=0.7), "coverage", "0.15")
 
 
-def test_late_rows_that_bring_targets(monkeypatch):
+def test_late_rows_that_supply_targets(monkeypatch):
     monkeypatch.setattr("hannan.tables.combine.run.CHUNK", 32)
     table, rows = table_of(rows=120), []
     for t in range(120):

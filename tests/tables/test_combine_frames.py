@@ -61,7 +61,7 @@ def test_times_of_frames():
         (np.zeros(3), "y", "rows and columns"),
     ],
 )
-def test_bad_frames(frame, target, match):
+def test_invalid_frames_are_rejected(frame, target, match):
     with pytest.raises(ValueError, match=match):
         hn.combine(frame, target)
 

@@ -11,7 +11,7 @@ import pytest
 import hannan as hn
 
 
-def test_text_of_the_user_is_no_markup(tmp_path):
+def test_text_of_the_user_is_escaped(tmp_path):
     pytest.importorskip("vl_convert")
     names = ["<script>alert(1)</script>", "=1+1", "*b*", "a&b", "'\"", "x</script><script>alert(2)</script>"]
     rng = np.random.default_rng(0)

@@ -11,7 +11,7 @@ import hannan as hn
 from hannan.tables.combine import guarantees, hindsight, panel_summary, summary
 
 
-def test_the_answer_says_where_it_spoke_of_a_model_that_slept_alone(tmp_path):
+def test_result_states_rows_without_a_forecast_of_a_model(tmp_path):
     y = np.sin(np.arange(60.0))
     frame = {"good": y + 0.01, "bad": y + 1.0, "y": y}
     frame["bad"][5] = np.nan
@@ -32,7 +32,7 @@ def test_one_row_and_a_loss_below_the_mean_in_words(tmp_path):
     assert re.fullmatch(r"[\d.]+, proved bound [\d.]+", rows["excess over best model"])
 
 
-def test_the_terminal_and_the_json_follow_the_page():
+def test_terminal_and_json_have_the_order_of_the_page():
     """The answer, the losses, the experts, then what is proved."""
     forecasts, targets = table(60)
     found = hn.combine(forecasts, targets).summary

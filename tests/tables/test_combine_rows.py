@@ -28,7 +28,7 @@ def table(n, rows=150, seed=0, unknown=0.0):
 @pytest.mark.parametrize("unknown", [0.0, 0.2])
 @pytest.mark.parametrize("loss", ["absolute", "squared", "pinball:0.9", "log"])
 @pytest.mark.parametrize("n", LENGTHS)
-def test_rows_are_the_players_rounds(n, loss, unknown):
+def test_rows_equal_rounds_of_the_player(n, loss, unknown):
     """Weights, draws and state of a live player that is given the same losses: bit for bit but for the logarithm."""
     forecasts, targets = table(n, unknown=unknown)
     cost = point_loss(loss)
@@ -58,7 +58,7 @@ def test_rows_are_the_players_rounds(n, loss, unknown):
 
 
 @pytest.mark.parametrize("n", [1, 4, 9, 20])
-def test_a_game_is_the_players_rounds(n):
+def test_game_equals_rounds_of_the_player(n):
     losses = np.random.default_rng(n).random((200, n))
     record, player = hn.play(hn.AdaHedge(n), losses, runs=1, seed=5, keep="all"), hn.AdaHedge(n).start(5)
     moves = []
@@ -71,7 +71,7 @@ def test_a_game_is_the_players_rounds(n):
 
 
 @pytest.mark.parametrize("cells", [1, 1000, frames.CHUNK_CELLS])
-def test_columns_wherever_they_lie(cells, monkeypatch):
+def test_columns_of_any_memory_layout(cells, monkeypatch):
     """Strided, reversed, of other kinds, big-endian, between the words of a packed array, one number for all rows, not
     to be written: copied as they are, however many at a time, and a copy they stay."""
     wide = np.random.default_rng(0).random((700, 6))
@@ -93,7 +93,7 @@ def test_columns_wherever_they_lie(cells, monkeypatch):
     assert (data.forecasts[:, 0] != 7.0).all()
 
 
-def test_what_is_infinite_is_told_by_row_and_column():
+def test_infinite_values_are_reported_with_row_and_column():
     wide = np.zeros((600, 3))
     wide[511, 1] = -np.inf
     with pytest.raises(BadTable, match=r"row 512, column '1': expected a finite number; got -inf"):
@@ -102,7 +102,7 @@ def test_what_is_infinite_is_told_by_row_and_column():
         hn.combine({"a": [1, 2, 3], "b": [1, 2], "y": [1, 2, 3]}, "y")
 
 
-def test_a_loss_of_ones_own_is_refused():
+def test_user_defined_loss_is_rejected():
     class Mine(PointLoss):
         def value(self, f, y):
             return 0.0 * f
@@ -111,7 +111,7 @@ def test_a_loss_of_ones_own_is_refused():
         hn.combine({"a": [1.0], "y": [1.0]}, "y", Mine())
 
 
-def test_a_range_is_held_and_the_bound_is_known_before():
+def test_range_is_checked_and_gives_a_bound_before_play():
     forecasts, targets = table(3)
     told = hn.combine(forecasts, targets, learner="adahedge", loss_range=(0.0, 1.0))
     assert (told.forecast == hn.combine(forecasts, targets, learner="adahedge").forecast).all()

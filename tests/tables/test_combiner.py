@@ -26,7 +26,7 @@ def feed(combiner, rng, rows, first=0, late=3):
     return told
 
 
-def test_it_is_the_oracle():
+def test_combiner_equals_the_oracle():
     rng, combiner, oracle = np.random.default_rng(0), hn.Combiner(["a", "b", "c"], "squared"), TwoLayers(3)
     waiting = {}
     for t in range(80):
@@ -48,7 +48,7 @@ def test_it_is_the_oracle():
 
 
 @pytest.mark.parametrize("name", [*FORECASTS, "adahedge", None])
-def test_every_name_plays(name):
+def test_every_named_rule_plays(name):
     combiner = hn.Combiner(4, "absolute", name)
     feed(combiner, np.random.default_rng(1), 40)
     weights = combiner.weights([True, True, False, True])
@@ -87,7 +87,7 @@ class Last:
         self.best = int(np.nanargmin(abs(forecasts - target)))
 
 
-def test_a_rule_of_ones_own():
+def test_user_defined_rule_plays():
     combiner = hn.Combiner(["a", "b"], learner=Last())
     assert combiner.answer(1, [1.0, 3.0]) == 2.0
     combiner.settle(1, 2.9)
@@ -110,7 +110,7 @@ def test_a_rule_of_ones_own():
         combiner.save("nowhere")
 
 
-def test_what_is_refused_changes_nothing():
+def test_rejected_calls_change_nothing():
     combiner = hn.Combiner(["a", "b"], "squared", loss_range=(0.0, 100.0))
     combiner.answer("r", {"a": 1.0})
     weights = combiner.weights()
@@ -165,7 +165,7 @@ def test_what_is_refused_changes_nothing():
         wide.settle(0, 1.0)
 
 
-def test_a_capped_loss_has_the_honest_word():
+def test_capped_loss_states_what_its_bound_covers():
     """Not convex: by default AdaHedge plays, whose drawn expert has the bound; slopes are told that they have none."""
     combiner = hn.Combiner(2, cap=1.0)
     assert repr(combiner.learner) == "AdaHedge(2, loss_range=(0.0, 1.0))"
@@ -177,7 +177,7 @@ def test_a_capped_loss_has_the_honest_word():
     assert "not convex" in slopes.certificate().promises.withheld
 
 
-def test_a_prior_is_where_it_starts():
+def test_prior_gives_the_initial_weights():
     combiner = hn.Combiner(["a", "b"], learner="b", prior={"b": 0.9, "a": 0.1})
     assert combiner.answer(0, [0.0, 1.0]) == pytest.approx(0.9)
 
@@ -197,7 +197,7 @@ def test_saved_and_resumed_to_the_last_bit(name, tmp_path):
     assert str(first.certificate()) == str(second.certificate())
 
 
-def test_a_file_that_is_no_combiner_is_refused(tmp_path):
+def test_file_of_another_kind_is_rejected(tmp_path):
     hn.Bandit(2).start(0).save(tmp_path / "p.json")
     with pytest.raises(ValueError, match="not a saved combiner"):
         hn.Combiner.load(tmp_path / "p.json")

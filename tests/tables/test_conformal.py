@@ -47,7 +47,7 @@ def counts_of(one):
 
 
 @pytest.mark.parametrize(("late", "forget"), [(0, 0.0), (25, 0.0), (25, 0.2)])
-def test_certificate_is_the_recount(late, forget):
+def test_certificate_equals_a_recount(late, forget):
     live = hn.Conformal(3, 0.8)
     told, targets, settled, labels = play(
         live, 500, late=late, forget=forget, groups=lambda t: (f"hour {t % 5}", "odd" if t % 2 else "even")
@@ -65,7 +65,7 @@ def test_certificate_is_the_recount(late, forget):
     assert counts_of(certificate.groups[0]) != recount(moved, targets, settled)
 
 
-def test_proposals_are_the_oracle():
+def test_proposals_equal_the_oracle():
     rng, oracle, engine = np.random.default_rng(3), NaiveProposals(), _engine.Intervals(np.array([0.05, 0.95]))
     waiting = []
     for t in range(700):

@@ -231,7 +231,7 @@ def test_states_do_not_depend_on_the_order_of_settlement():
     assert told[0] == told[1] == told[2] == told[3]
 
 
-def test_it_is_the_oracle():
+def test_tracker_equals_the_oracle():
     rng = np.random.default_rng(1)
     tracker = tracker_of()
     tracker.groups(4)
@@ -247,7 +247,7 @@ def test_it_is_the_oracle():
                 one.settle(t - 5, y)
 
 
-def test_batch_is_live_to_the_last_bit():
+def test_batch_equals_live_rows_bit_for_bit():
     rng = np.random.default_rng(2)
     rows, base = 300, np.sort(rng.normal(size=(300, 2)), axis=1)
     units, targets = rng.uniform(0.5, 2.0, size=rows), 2.0 * rng.normal(size=rows)

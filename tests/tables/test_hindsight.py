@@ -11,7 +11,7 @@ from hannan.tables.combine.losses import Absolute, Huber, Log, Pinball, Squared,
 
 
 @pytest.mark.parametrize("loss", [Absolute(), Squared(), Pinball(0.8), Huber(0.2), Log()])
-def test_the_oracle_brackets_the_best_combination(loss):
+def test_search_brackets_the_best_combination(loss):
     """Against a fine grid over the simplex of three experts."""
     forecasts, targets = table(120, 3, seed=6)
     found = best_combination(loss, forecasts, targets)
@@ -24,7 +24,7 @@ def test_the_oracle_brackets_the_best_combination(loss):
     assert found.weights.sum() == pytest.approx(1.0)
 
 
-def test_the_oracle_says_when_it_cannot():
+def test_search_states_why_there_is_no_result():
     forecasts, targets = table(50, holes=0.5)
     forecasts[:, 1] = 0.5
     assert best_combination(Absolute(), forecasts, targets).experts == (1,)

@@ -91,7 +91,7 @@ def test_a_forecast_never_depends_on_a_target_that_was_not_known(row):
         (lambda f: f, {"horizon": 2}, "got horizon=2"),
     ],
 )
-def test_what_is_refused(change, options, match):
+def test_invalid_times_are_rejected(change, options, match):
     with pytest.raises(ValueError, match=match):
         hn.combine(change(horizons()), "y", **{"issued": "made", "target_time": "day", **options})
 
@@ -111,7 +111,7 @@ def launches(late=False):
 
 
 @pytest.mark.parametrize("horizon", [1, 3])
-def test_new_series_start_from_the_pool_of_then(horizon):
+def test_new_series_start_from_the_pool_of_their_first_day(horizon):
     """The prior of a series is .9 of the pool's weights from targets known on its first day, and .1 even.
 
     The pool combines forecasts and targets in units of the mean spread of their series so far.
@@ -166,7 +166,7 @@ def test_the_bound_of_a_prior_is_ln_p_over_pi():
     assert even.bounds is not None
 
 
-def test_a_beginning_knows_nothing_of_what_comes():
+def test_initial_weights_use_no_later_target():
     """Targets of the day on which a series begins, or later, do not move where it starts."""
     frame = launches()
     first = frame.ds[frame.unique_id == "s3"].iloc[0]
@@ -179,7 +179,7 @@ def test_a_beginning_knows_nothing_of_what_comes():
     assert (told[0] != told[2]).any()
 
 
-def test_pool_as_a_prior_in_the_command_and_what_is_refused(tmp_path):
+def test_pool_as_a_prior_in_the_command_and_invalid_options(tmp_path):
     frame = launches()
     frame.to_parquet(tmp_path / "f.parquet")
     arguments = [str(tmp_path / "f.parquet"), "--target", "y", "--by", "unique_id", "--prior", "pool", "--json"]

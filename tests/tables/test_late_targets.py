@@ -63,7 +63,7 @@ def test_late_targets_are_settled_with_their_own_weights(learner):
         assert mine.bound is None
 
 
-def test_rows_that_are_never_settled_cost_nothing():
+def test_rows_that_are_never_settled_change_nothing():
     """Answers without a target leave the learner and its bound as they were."""
     forecasts, targets = table(100)
     some = targets.copy()
@@ -87,13 +87,13 @@ def test_rows_that_are_never_settled_cost_nothing():
         ([("1", None, None, 0)], "row 1: all forecasts are missing"),
     ],
 )
-def test_times_that_are_refused(rows, match):
+def test_invalid_times_are_rejected(rows, match):
     frame = {name: [row[i] for row in rows] for i, name in enumerate(("t", "a", "b", "y"))}
     with pytest.raises(BadTable, match=match):
         hn.combine(frame, "y", time="t")
 
 
-def test_a_row_that_comes_back_may_repeat_its_forecasts():
+def test_repeated_row_may_have_the_same_forecasts():
     frame = {"t": [1, 1, 2], "a": [1.0, 1.0, 2.0], "b": [np.nan, np.nan, 1.0], "y": [np.nan, 3.0, 1.0]}
     told = hn.combine(frame, "y", time="t")
     assert told.rows.tolist() == [0, 2]
@@ -101,7 +101,7 @@ def test_a_row_that_comes_back_may_repeat_its_forecasts():
     assert told.summary.oracle.loss is not None
 
 
-def test_only_so_many_rows_wait(monkeypatch):
+def test_number_of_pending_rows_is_limited(monkeypatch):
     monkeypatch.setattr(timing, "WAITING", 3)
     run = Run(Task(("a",), timing=Timing("t"), learner=hn.AdaHedge(1)))
     run.take(Chunk(np.ones((5, 1)), np.full(5, np.nan), list("12345")))
@@ -112,7 +112,7 @@ def test_only_so_many_rows_wait(monkeypatch):
 
 
 @pytest.mark.parametrize("timed", [False, True])
-def test_the_last_forecasts_are_told(timed):
+def test_summary_lists_the_last_forecasts(timed):
     forecasts, targets = table(300)
     targets[150:] = np.nan
     times = [str(t) for t in range(300)]

@@ -40,7 +40,7 @@ def panel(series=5, rows=30, seed=0, holes=0.2, mixed=True):
 
 @pytest.mark.parametrize("horizon", [1, 4])
 @pytest.mark.parametrize("learner", [None, "b", "boa", "median"])
-def test_each_series_is_as_if_alone(learner, horizon):
+def test_each_series_equals_a_single_combination(learner, horizon):
     frame = panel()
     frame.loc[[3, 20], "y"] = np.nan
     told = hn.combine(frame, "y", learner=learner, by="unique_id", time="ds", horizon=horizon, pooled=False)
@@ -62,7 +62,7 @@ def test_each_series_is_as_if_alone(learner, horizon):
     assert "over 5 series" in str(told)
 
 
-def test_cores_make_no_difference(monkeypatch):
+def test_results_do_not_depend_on_the_number_of_cores(monkeypatch):
     frame = panel(12)
     told = [hn.combine(frame, "y", by="unique_id").forecast]
     monkeypatch.setattr("os.cpu_count", lambda: 1)
@@ -105,7 +105,7 @@ def test_no_target_is_used_before_it_was_known():
 
 @pytest.mark.parametrize("unsorted", [False, True])
 @pytest.mark.parametrize("late", [1, 2])
-def test_a_pool_is_one_combiner_in_the_order_of_time(late, unsorted):
+def test_pool_equals_one_combiner_in_the_order_of_time(late, unsorted):
     frame = shuffled(panel(4, holes=0.0)).reset_index(drop=True) if unsorted else panel(4, holes=0.0)
     told = hn.combine(frame, "y", by="unique_id", time="ds", pooled=True, horizon=late)
     # Rows of one time are in the order of the names of their series, in whatever order they come.
@@ -155,7 +155,7 @@ def test_new_series_start_from_the_pool():
         (lambda f: f.drop(columns="y"), "no column 'y'"),
     ],
 )  # fmt: skip
-def test_what_is_refused(change, match):
+def test_invalid_panels_are_rejected(change, match):
     with pytest.raises(BadTable, match=match):
         hn.combine(change(panel()), "y", by="unique_id")
 
@@ -170,7 +170,7 @@ def test_what_is_refused(change, match):
         ("m0,m1,m2", "", "row 11 (series 's0'): all forecasts are missing"),
     ],
 )
-def test_a_file_is_refused_by_its_name_and_the_right_row(column, cell, match, tmp_path):
+def test_invalid_file_is_rejected_with_its_name_and_row(column, cell, match, tmp_path):
     frame, file = panel(2, 20, holes=0.0, mixed=False).astype(object), tmp_path / "f.csv"
     frame.iloc[10, [frame.columns.get_loc(name) for name in column.split(",")]] = cell
     frame.to_csv(file, index=False)
@@ -182,7 +182,7 @@ def test_a_file_is_refused_by_its_name_and_the_right_row(column, cell, match, tm
             hn.combine(frame.replace({"unique_id": {"": None}}), "y", by="unique_id")
 
 
-def test_roles_and_options_are_refused():
+def test_invalid_roles_and_options_are_rejected():
     frame = panel()
     for options, match in [
         ({"by": "unique_id", "experts": ["m0", "y"]}, "'y' as the target and as an expert"),
@@ -214,7 +214,7 @@ def test_a_series_of_one_row_is_answered_with_the_average():
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_files_in_and_out(kind, tmp_path):
+def test_files_are_read_and_written(kind, tmp_path):
     frame, file = panel(), tmp_path / f"f.{kind}"
     if kind == "csv":
         frame.to_csv(file, index=False)
@@ -246,7 +246,7 @@ def test_files_in_and_out(kind, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_experts_that_are_named_leave_out_columns_of_text(kind, tmp_path):
+def test_named_experts_omit_columns_of_text(kind, tmp_path):
     frame, file = panel(), tmp_path / f"f.{kind}"
     told = frame.assign(region="north")
     told.to_csv(file, index=False) if kind == "csv" else told.to_parquet(file)
@@ -259,7 +259,7 @@ def test_experts_that_are_named_leave_out_columns_of_text(kind, tmp_path):
     assert "'unique_id' as a series and as an expert" in str(bad.exception)
 
 
-def test_experts_and_rows_that_wait_are_told(tmp_path):
+def test_summary_lists_experts_and_pending_rows(tmp_path):
     frame = panel(3, 30, holes=0.0).assign(step=1.0)
     open_ = [5, 40, len(frame) - 2]
     frame.loc[open_, "y"] = np.nan
@@ -305,7 +305,7 @@ def nixtla(quantiles=False):
 
 @pytest.mark.parametrize("quantiles", [False, True])
 @pytest.mark.parametrize("indexed", [False, True])
-def test_frames_of_statsforecast_and_mlforecast_in_and_out(quantiles, indexed):
+def test_frames_of_statsforecast_and_mlforecast(quantiles, indexed):
     """In as they are, with the series as a column or as the index; out with their keys, ready to be merged."""
     frame = nixtla(quantiles)
     told = hn.combine(frame.set_index("unique_id") if indexed else frame, "y", by="unique_id")
@@ -325,7 +325,7 @@ def test_frames_of_statsforecast_and_mlforecast_in_and_out(quantiles, indexed):
         assert "Naive, AutoARIMA: point forecasts of the same models" in str(told)
 
 
-def test_weights_as_forecast_hubs_take_them(tmp_path):
+def test_weights_have_the_format_of_forecast_hubs(tmp_path):
     """model_id and weight, the weights of each unit sum to 1; of one series, of many, and from the command."""
     frame = panel(3, holes=0.0)
     one = hn.combine(frame[frame.unique_id == "s0"].drop(columns="unique_id"), "y", time="ds")
@@ -360,7 +360,7 @@ def test_polars_and_arrow_frames_agree():
 
 
 @pytest.mark.parametrize("delimiter", ["tab", "\\t", "\t"])
-def test_a_tab_is_named_with_by_too(delimiter, tmp_path):
+def test_tab_delimiter_works_with_by(delimiter, tmp_path):
     file = tmp_path / "series.tsv"
     file.write_text("id\ta\tb\ty\nu\t1\t2\t1\nu\t1\t2\t3\n")
     done = CliRunner().invoke(command, [str(file), "--target", "y", "--by", "id", "--delimiter", delimiter])
@@ -376,7 +376,7 @@ def test_a_tab_is_named_with_by_too(delimiter, tmp_path):
         (["--experts", " "], "names"),
     ],
 )
-def test_an_option_that_says_nothing_is_refused(options, rule, tmp_path):
+def test_option_without_effect_is_rejected(options, rule, tmp_path):
     file = tmp_path / "series.csv"
     file.write_text("id,a,b,y\nu,1,2,1\nu,1,2,3\n")
     done = CliRunner().invoke(command, [str(file), "--target", "y", *options])
@@ -385,7 +385,7 @@ def test_an_option_that_says_nothing_is_refused(options, rule, tmp_path):
 
 
 @pytest.mark.parametrize("by", [[], ["--by", "id"]])
-def test_a_model_that_lost_nothing_has_no_percentage(by, tmp_path):
+def test_model_with_zero_loss_has_no_percentage(by, tmp_path):
     """The control: where it lost something there is one."""
     file = tmp_path / "series.csv"
     for first, said in ((1, "more than your best model (a), whose loss is 0"), (9, "% ")):
@@ -460,7 +460,7 @@ def test_unsorted_files_are_written_in_their_own_order(kind, tmp_path):
 
 
 @pytest.mark.parametrize("options", [{"quantiles": False}, {"loss": "squared"}, {"loss": "MAE", "quantiles": False}])
-def test_interval_columns_are_no_models_of_point_forecasts(options, tmp_path):
+def test_interval_columns_are_not_point_forecasts(options, tmp_path):
     frame = nixtla(quantiles=True)
     plain = frame[["unique_id", "ds", "cutoff", "y", "Naive", "AutoARIMA"]]
     told = hn.combine(frame, "y", by="unique_id", **options)
@@ -489,7 +489,7 @@ def test_interval_columns_are_no_models_of_point_forecasts(options, tmp_path):
         assert read["left_out"] == list(told.left_out)
 
 
-def test_quantiles_alone_are_no_point_forecasts_and_medians_are():
+def test_medians_are_point_forecasts_and_other_quantiles_are_not():
     frame = nixtla(quantiles=True).drop(columns=["Naive", "AutoARIMA"])
     with pytest.raises(BadTable, match=r"point forecasts.*only quantiles, 'Naive-lo-80'.*experts="):
         hn.combine(frame, "y", by="unique_id", quantiles=False)
@@ -501,7 +501,7 @@ def test_quantiles_alone_are_no_point_forecasts_and_medians_are():
 
 
 @pytest.mark.parametrize("quantiles", [False, True])
-def test_polars_in_gives_polars_out_and_pyarrow_pyarrow(quantiles):
+def test_results_have_the_type_of_the_input_frame(quantiles):
     polars, pyarrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
     frame = nixtla(quantiles)
     expected = hn.combine(frame, "y", by="unique_id")
@@ -550,7 +550,7 @@ EAGER = "import hannan.games.driver as p; p.DELAY = 0.0; from hannan.cli import 
 @pytest.mark.parametrize(
     ("options", "seen"), [([], True), (["--pooled"], True), (["--prior", "pool"], True), (["--json"], False)]
 )
-def test_bar_on_a_terminal_and_never_with_json(options, seen, tmp_path):
+def test_progress_bar_is_shown_on_a_terminal_without_json(options, seen, tmp_path):
     panel(8).to_csv(tmp_path / "f.csv", index=False)
     arguments = [sys.executable, "-c", EAGER, "combine", str(tmp_path / "f.csv"), "--target", "y", "--by", "unique_id"]
     screen, terminal = pty.openpty()
@@ -573,7 +573,7 @@ def test_bar_on_a_terminal_and_never_with_json(options, seen, tmp_path):
     assert quiet.stdout == out
 
 
-def test_bar_counts_every_row_of_every_pass(monkeypatch):
+def test_progress_bar_counts_every_row_of_every_pass(monkeypatch):
     from hannan.tables.combine import panel as passes
 
     seen = []
@@ -642,7 +642,7 @@ def test_scaled_losses_do_not_depend_on_the_units_of_a_series():
     assert other.total > 10.0 * told.total
 
 
-def test_scaled_losses_are_those_of_a_second_computation():
+def test_scaled_losses_equal_a_second_computation():
     """By series and by horizon, with missing forecasts, from the rows of the frame."""
     frame = several()
     models = [c for c in frame if c not in ("unique_id", "ds", "cutoff", "y")]

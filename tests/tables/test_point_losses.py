@@ -16,7 +16,7 @@ from hannan.tables.combine.losses import Absolute, Huber, Log, Pinball, Squared,
 
 
 @pytest.mark.parametrize("loss", [Absolute(), Squared(), Pinball(0.3), Huber(0.3), Log()])
-def test_losses_of_the_engine_are_the_definitions(loss):
+def test_losses_of_the_engine_equal_the_definitions(loss):
     from hannan._engine import oracle_pass, prices
 
     forecasts, targets = table(50)

@@ -55,7 +55,7 @@ def test_rule_b_alone(holes):
         assert told.mean == pytest.approx(oracle.bounds().mean(), rel=1e-9)
 
 
-def test_slopes_have_two_delta():
+def test_adahedge_on_slopes_has_the_bound_two_delta():
     """AdaHedge on l_i = g f_i: its gaps by hand, one row."""
     combiner = hn.Combiner(2, learner="adahedge:slopes")
     combiner.answer(0, [0.0, 4.0])
@@ -77,7 +77,7 @@ def test_slopes_have_two_delta():
     ],
 )
 @pytest.mark.parametrize("learner", ["two-layers", "boa"])
-def test_weights_that_are_no_combination_are_refused(learner, q, rule):
+def test_invalid_weights_of_a_combination_are_rejected(learner, q, rule):
     """y = 2 f_1 - f_0: against the weights (-1, 2), whose loss is 0, the formula would be no bound."""
     rng, combiner = np.random.default_rng(0), hn.Combiner(2, "squared", learner)
     for t in range(300):
@@ -94,6 +94,6 @@ def test_weights_that_are_no_combination_are_refused(learner, q, rule):
         assert told.total > told.promises.base + 2.0 * told.promises.parts[1]
 
 
-def test_the_line_says_which_combinations():
+def test_printed_bound_names_its_combinations():
     line = dict(hn.Combiner(2).certificate().rows())["fixed weights"]
     assert "over fixed weights q >= 0 that sum to 1, of columns without missing forecasts" in line

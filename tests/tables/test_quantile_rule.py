@@ -66,7 +66,7 @@ def by_oracle(oracle, table, targets, events, levels):
 @pytest.mark.parametrize("holes", [0.0, 0.4])
 @pytest.mark.parametrize("depth", [1, 2, 5])
 @pytest.mark.parametrize("n", [1, 3, 9])
-def test_the_engine_is_the_oracle(n, depth, holes, delay):
+def test_engine_equals_the_oracle(n, depth, holes, delay):
     rng, levels = np.random.default_rng([n, depth, int(10 * holes), delay]), LEVELS[:depth]
     loss = QuantileLoss(levels)
     for scale in ("plain", "cauchy", "exploding", "copies"):
@@ -112,7 +112,7 @@ def test_sums_of_losses():
 
 @pytest.mark.parametrize("name", ["b", "two-layers"])
 @pytest.mark.parametrize("depth", [1, 5])
-def test_one_level_is_the_pinball_loss_and_all_the_same_is_one(name, depth):
+def test_one_level_equals_the_pinball_loss(name, depth):
     """Quantiles of one level are point forecasts under that pinball loss; where all levels say the same, their
     slopes add up."""
     rng = np.random.default_rng(2)
@@ -175,7 +175,7 @@ def check_losses(mixer, name, table, targets, answers, levels, rng):
         assert own.sum() - mix.sum() <= told.combination(q) + slack
 
 
-def test_a_bound_that_is_half_is_broken():
+def test_control_half_of_the_bound_is_exceeded():
     """The control: of the same games, some have more than half of what is promised."""
     rng, broken = np.random.default_rng(5), 0
     for _ in range(60):
@@ -189,7 +189,7 @@ def test_a_bound_that_is_half_is_broken():
 
 @settings(deadline=None, max_examples=80)
 @given(st.data())
-def test_the_theorem_holds_whatever_is_told(data):
+def test_theorem_holds_for_random_forecasts(data):
     n, depth, rows = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 3)), data.draw(st.integers(1, 8))
     numbers = st.one_of(st.floats(-1e6, 1e6), st.sampled_from([0.0, 1.0, 1e-9, -1e9, 1e12]))
     values = data.draw(st.lists(numbers, min_size=n * depth * rows, max_size=n * depth * rows))
@@ -203,7 +203,7 @@ def test_the_theorem_holds_whatever_is_told(data):
         holds(mixer, name == "two-layers")
 
 
-def test_large_offsets_do_not_count_as_opinions():
+def test_large_offsets_do_not_change_the_weights():
     """Columns that agree to rounding around 1e9, with slopes that cancel in <g, f>: the row moves nothing. Were the
     sizes of the sums taken for the sizes of what they were made of, the weights would lock."""
     levels, rng = (0.5 - 0.25, 0.5 + 0.25), np.random.default_rng(0)
@@ -221,7 +221,7 @@ def test_large_offsets_do_not_count_as_opinions():
 
 @pytest.mark.parametrize("name", ["two-layers", "b", "boa", "ml-poly", "squint", "adanormalhedge", "fixed-share",
                                   "adahedge:slopes", "mean", "median"])  # fmt: skip
-def test_every_rule_takes_quantiles(name):
+def test_every_rule_supports_quantiles(name):
     """Rows at once, one by one and by events are the same; sleepers have no weight; medians are medians."""
     rng = np.random.default_rng(3)
     table, targets = grid(rng, 50, 4, LEVELS, holes=0.3)
@@ -245,7 +245,7 @@ def test_every_rule_takes_quantiles(name):
 
 
 @pytest.mark.parametrize("delay", [0, 6])
-def test_per_quantile_is_a_rule_a_level_sorted(delay):
+def test_per_quantile_equals_one_rule_per_level_sorted(delay):
     rng = np.random.default_rng(4)
     table, targets = grid(rng, 60, 3, LEVELS, holes=0.2)
     events = schedule(rng, 60, delay)
@@ -262,7 +262,7 @@ def test_per_quantile_is_a_rule_a_level_sorted(delay):
     assert mixer.by_level().shape == (5, 3)
 
 
-def test_sorting_gains_the_gap_times_the_levels():
+def test_sorting_reduces_the_loss_by_gap_times_levels():
     """(q - p)(a - b) of every exchange, whatever the target: never a loss. Any other order loses that much."""
     rng = np.random.default_rng(6)
     for _ in range(500):
@@ -274,7 +274,7 @@ def test_sorting_gains_the_gap_times_the_levels():
 
 
 @pytest.mark.parametrize("apart", [False, True])
-def test_a_state_is_kept_with_the_rows_that_wait(apart):
+def test_saved_state_includes_pending_rows(apart):
     rng = np.random.default_rng(7)
     table, targets = grid(rng, 60, 4, LEVELS, holes=0.2)
     events = schedule(rng, 60, 9)
@@ -303,7 +303,7 @@ def test_a_state_is_kept_with_the_rows_that_wait(apart):
 
 
 @pytest.mark.parametrize("apart", [False, True])
-def test_trouble_moves_nothing(apart):
+def test_errors_change_nothing(apart):
     mixer = mixer_of(Rule(), 2, QuantileLoss((0.1, 0.9), apart))
     assert mixer.answer(0, np.full(4, np.nan)) is None
     mixer.answer(1, np.array([-1e145, 0.0, 1e145, 1.0]))

@@ -53,7 +53,7 @@ def oracle(frame, horizon=1, models=3):
 
 @pytest.mark.parametrize("horizon", [1, 3])
 @pytest.mark.parametrize("holes", [0.0, 0.3])
-def test_a_table_is_the_oracle(holes, horizon):
+def test_table_equals_the_oracle(holes, horizon):
     frame = table(holes=holes)
     frame.loc[[10, 79], "y"] = np.nan
     told = hn.combine(frame.drop(columns="day"), "y", horizon=horizon)
@@ -103,7 +103,7 @@ def test_crps_coverage_and_width(per_quantile):
 
 
 @pytest.mark.parametrize("per_quantile", [False, True])
-def test_the_command_says_what_the_function_says(per_quantile, tmp_path):
+def test_command_equals_the_function(per_quantile, tmp_path):
     frame, file, out = table(holes=0.2), tmp_path / "q.csv", tmp_path / "out"
     frame.loc[78:, "y"] = np.nan
     frame.to_csv(file, index=False)
@@ -134,7 +134,7 @@ def test_the_command_says_what_the_function_says(per_quantile, tmp_path):
     assert json.loads(live.stdout.splitlines()[0])["forecast"]["0.5"] == pytest.approx(told.forecast[0, 2])
 
 
-def test_the_best_combination_is_one_of_common_weights():
+def test_best_combination_has_common_weights():
     frame = table()
     told, f, y = hn.combine(frame, "y", time="day").summary.oracle, cube(table()), table().y.to_numpy()
     rng = np.random.default_rng(0)
@@ -183,12 +183,12 @@ def test_levels_by_name():
         (["a"], 3, "quantiles must be a pattern"),
     ],
 )  # fmt: skip
-def test_names_that_are_refused(names, quantiles, match):
+def test_invalid_names_are_rejected(names, quantiles, match):
     with pytest.raises(ValueError, match=match):
         grid_of(names, quantiles)
 
 
-def test_a_quantile_out_of_order_is_refused_or_sorted():
+def test_crossing_quantiles_are_rejected_or_sorted():
     frame = table()
     frame.loc[7, "m1-lo-50"] += 100.0
     with pytest.raises(BadTable, match=r"row 8: .*must not decrease from level to level; got 1\d\d.* in "
@@ -206,7 +206,7 @@ def test_a_quantile_out_of_order_is_refused_or_sorted():
         hn.combine(frame, "y", time="day", crossing="drop")
 
 
-def test_what_else_is_refused():
+def test_other_invalid_input_is_rejected():
     frame = table().drop(columns="day")
     torn = frame.copy()
     torn.loc[3, "m2-hi-90"] = np.nan
@@ -229,7 +229,7 @@ def test_what_else_is_refused():
     assert hn.combine(frame[["m0-lo-90", "m1-lo-90", "y"]], "y", "pinball:0.05").forecast.ndim == 1
 
 
-def test_point_forecasts_beside_quantiles_are_left_out_and_said_to_be():
+def test_point_forecasts_of_models_with_quantiles_are_omitted_and_listed():
     frame = table().drop(columns=["day", *(f"m{k}-median" for k in range(3))])
     for k in range(3):
         frame[f"m{k}"] = frame[f"m{k}-lo-50"]
@@ -269,7 +269,7 @@ def long(series=4, holes=0.2):
 
 @pytest.mark.parametrize("per_quantile", [False, True])
 @pytest.mark.parametrize("horizon", [1, 4])
-def test_each_series_is_as_if_alone(horizon, per_quantile):
+def test_each_series_equals_a_single_combination(horizon, per_quantile):
     frame = long()
     frame.loc[[3, 40], "y"] = np.nan
     told = hn.combine(frame, "y", by="unique_id", horizon=horizon, per_quantile=per_quantile, pooled=False)
@@ -299,7 +299,7 @@ def test_each_series_is_as_if_alone(horizon, per_quantile):
 
 
 @pytest.mark.parametrize("per_quantile", [False, True])
-def test_a_pool_is_one_combiner(per_quantile):
+def test_pool_equals_one_combiner(per_quantile):
     frame = long(3, holes=0.0)
     told = hn.combine(frame, "y", by="unique_id", pooled=True, per_quantile=per_quantile)
     names = [f"m{k}-{name}" for k in range(3) for name in NAMES]
@@ -365,7 +365,7 @@ def test_live_and_saved(per_quantile, tmp_path):
     assert (first.weights() == second.weights()).all()
 
 
-def test_live_refusals_change_nothing():
+def test_rejected_live_rows_change_nothing():
     combiner = hn.Combiner(["a-lo-80", "a-hi-80", "b-lo-80", "b-hi-80"])
     for row, match in [
         ([2.0, 1.0, 0.0, 1.0], "row 'r': quantiles of a model must not decrease"),

@@ -51,7 +51,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_tables_are_refused_by_name(name):
+def test_invalid_tables_are_rejected_by_name(name):
     text, match = BAD[name]
     with pytest.raises(BadTable, match=match):
         read(text)
@@ -66,12 +66,12 @@ def test_needed_columns():
         read("a,b\n1,2\n3,\n", Columns(complete=frozenset("b")))
 
 
-def test_a_field_without_end_is_refused():
+def test_unterminated_field_is_rejected():
     with pytest.raises(BadTable, match="longer than"):
         read('a,b\n1,"' + "x" * 200_000 + "\n")
 
 
-def test_chunks_are_the_whole(tmp_path):
+def test_chunks_together_are_the_table(tmp_path):
     rng = np.random.default_rng(0)
     table = rng.random((1000, 3))
     text = "a,b,c\n" + "\n".join(",".join(repr(float(x)) for x in row) for row in table)
@@ -101,7 +101,7 @@ def from_file(tmp_path, text, columns=None):
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_quick_blocks_are_the_same_table(quick, tmp_path, end):
+def test_fast_reader_gives_the_same_table(quick, tmp_path, end):
     rng = np.random.default_rng(1)
     lines = [f"t{i},{a!r},{b!r}" for i, (a, b) in enumerate(rng.random((100, 2)).tolist())]
     lines[7], lines[40], lines[41], lines[70] = "t7,,NaN", "t40, 1.5 ,+2", "", 'q"uo,1,2'
@@ -119,7 +119,7 @@ def test_quick_blocks_are_the_same_table(quick, tmp_path, end):
 
 
 @pytest.mark.parametrize("bad", ["x9,1,two", "x9,1", "x9,1,2,3", "x9,1,inf", 'x9,1,"2', "x9,1,1_0"])
-def test_quick_refusals_are_the_slow_ones(quick, tmp_path, bad):
+def test_fast_reader_raises_the_same_errors(quick, tmp_path, bad):
     lines = [f"x{i},{i},{i}" for i in range(60)]
     lines[50] = bad
     text = "\n".join(["t,a,b", *lines])
@@ -131,7 +131,7 @@ def test_quick_refusals_are_the_slow_ones(quick, tmp_path, bad):
     assert "row 51" in str(fast.value) or "not closed" in str(fast.value)
 
 
-def test_files_that_are_no_table(tmp_path):
+def test_files_without_a_table_are_rejected(tmp_path):
     for name, content, match in [
         ("a.csv", b"\xff\xfea\0", "UTF-16"),
         ("b.xlsx", b"PK\x03\x04rest", "spreadsheet"),
@@ -150,7 +150,7 @@ def test_files_that_are_no_table(tmp_path):
         open_table(tmp_path, Columns())
 
 
-def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):
+def test_byte_order_mark_is_not_part_of_a_name(tmp_path):
     (tmp_path / "bom.csv").write_bytes("﻿a,b\n1,2\n".encode())
     assert open_table(tmp_path / "bom.csv", Columns()).names == ["a", "b"]
 
@@ -236,7 +236,7 @@ def half_way(folder):
         raise RuntimeError
 
 
-def test_outbox_is_all_or_nothing(tmp_path):
+def test_outbox_is_atomic(tmp_path):
     folder = tmp_path / "out"
     with pytest.raises(RuntimeError):
         half_way(folder)
@@ -259,7 +259,7 @@ def test_outbox_is_all_or_nothing(tmp_path):
 
 
 @pytest.mark.parametrize("arrow", [True, False])
-def test_rows_written_are_rows_read(tmp_path, monkeypatch, arrow):
+def test_written_rows_are_read_back(tmp_path, monkeypatch, arrow):
     if not arrow:
         monkeypatch.setitem(sys.modules, "pyarrow", None)
     numbers = np.array([0.1, 1e-300, np.nan, -1 / 3])
@@ -297,12 +297,12 @@ def test_trace_is_bounded_and_even():
 
 
 @pytest.mark.parametrize("delimiter", ["||", "", '"', "\n", "\r"])
-def test_the_delimiter_must_be_one_character_and_no_quote(delimiter):
+def test_delimiter_must_be_one_character_other_than_a_quote(delimiter):
     with pytest.raises(BadTable, match="delimiter must be one character"):
         CsvTable(io.StringIO("a||b\n"), Columns(), "x", delimiter)
 
 
-def test_rows_are_written_alike_with_and_without_pyarrow(tmp_path, monkeypatch):
+def test_rows_are_the_same_with_and_without_pyarrow(tmp_path, monkeypatch):
     """Numbers come back to the last bit, names with commas, quotes and line ends as they were."""
     import csv
     import sys
@@ -332,7 +332,7 @@ def test_rows_are_written_alike_with_and_without_pyarrow(tmp_path, monkeypatch):
 NAMES = ("=1+1", "+x", "-y", "@z", "\tq", "\rr", "'=1", "''-y", "'plain", "-3.5", "+2e3", "-1_0", "a=b", "'", "")
 
 
-def test_what_looks_like_a_formula_is_guarded_and_read_back():
+def test_formulas_are_guarded_and_read_back():
     for name in NAMES:
         assert unguarded(guarded(name)) == name
         assert guarded(name)[:1] not in tuple("=+-@\t\r") or name in ("-3.5", "+2e3")
@@ -343,7 +343,7 @@ def test_what_looks_like_a_formula_is_guarded_and_read_back():
 
 
 @pytest.mark.parametrize("arrow", [True, False])
-def test_no_formula_reaches_a_sheet(tmp_path, monkeypatch, arrow):
+def test_no_formula_is_written_to_a_file(tmp_path, monkeypatch, arrow):
     if not arrow:
         monkeypatch.setitem(sys.modules, "pyarrow", None)
     names = ["t", '=HYPERLINK("http://x")', "@sum", "'-y"]
@@ -358,7 +358,7 @@ def test_no_formula_reaches_a_sheet(tmp_path, monkeypatch, arrow):
     table.close()
 
 
-def test_standard_input_is_read_as_a_file_is(monkeypatch):
+def test_standard_input_is_read_like_a_file(monkeypatch):
     for text in (b'\xef\xbb\xbf"a",b\n1,2\n', b'"a",b\r\n1,2\r\n'):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text), encoding="ascii"))
         assert open_table("-", Columns()).names == ["a", "b"]

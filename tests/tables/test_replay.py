@@ -66,7 +66,7 @@ def test_estimates_agree_with_a_game_of_the_same_length():
     assert abs(np.mean(values) - own.mean()) < 6 * error
 
 
-def test_uniform_logs_need_no_propensity():
+def test_uniform_logs_need_no_propensities():
     log = log_of(3000, np.full(3, 1 / 3), 1)
     told = hn.replay(log, "a", "l", runs=2)
     with_odds = hn.replay(log, "a", "l", "p", runs=2)
@@ -89,7 +89,7 @@ def test_a_learner_that_learns_is_better_than_the_log():
     assert "effective" in str(told)
 
 
-def test_advice_makes_a_bandit_with_experts():
+def test_advice_selects_a_bandit_with_experts():
     """A context tells which arm is good; one expert knows it."""
     rng = np.random.default_rng(3)
     rows = 6000
@@ -107,7 +107,7 @@ def test_advice_makes_a_bandit_with_experts():
     assert blind.learners[0].estimates["dr"].value > 0.4
 
 
-def test_gains_are_gains():
+def test_estimates_of_gains_mirror_those_of_losses():
     log = log_of(3000, np.full(3, 1 / 3), 4)
     losses = hn.replay(log, "a", "l", runs=2)
     gains = hn.replay(log | {"l": 1.0 - log["l"]}, "a", "l", runs=2, gains=True)
@@ -138,7 +138,7 @@ def test_gains_are_gains():
         ({"level": 1.0}, "level"),
     ],
 )
-def test_logs_that_cannot_say_are_refused(change, match):
+def test_logs_without_support_are_rejected(change, match):
     log = log_of(3000, [0.1, 0.2, 0.7], 5)
     options = {k: v for k, v in change.items() if k in ("actions", "learner", "runs", "level")}
     log |= {k: v for k, v in change.items() if k in log and v is not None}
@@ -147,7 +147,7 @@ def test_logs_that_cannot_say_are_refused(change, match):
         hn.replay(log, "a", "l", propensity, **options)
 
 
-def test_overlap_is_refused_where_an_action_had_no_chance():
+def test_log_with_an_impossible_action_is_rejected():
     """A log whose policy chose by context: in half the rows one action was certain."""
     rng = np.random.default_rng(6)
     context = rng.integers(2, size=4000)
@@ -157,7 +157,7 @@ def test_overlap_is_refused_where_an_action_had_no_chance():
         hn.replay({"a": a, "l": np.zeros(4000), "p": p}, "a", "l", "p")
 
 
-def test_weights_that_rest_on_a_few_rows_are_refused():
+def test_estimates_from_few_effective_rows_are_rejected():
     """An action with a propensity of 1e-4 that the learner plays half the time."""
     rng = np.random.default_rng(0)
     a = np.zeros(3000, dtype=int)
@@ -181,7 +181,7 @@ def test_few_accepted_rows_have_no_interval():
     assert "replay" not in estimates(sums, Scope(100, (0.0, 1.0), 2.0, 0.95))
 
 
-def test_empty_labels_are_refused():
+def test_empty_labels_are_rejected():
     log = Log()
     with pytest.raises(BadTable, match="row 2: the action is required"):
         log.add(["a", ""], np.zeros(2), None, [], 1)
@@ -213,7 +213,7 @@ def test_command(tmp_path):
     assert json.loads(piped.stdout)["learners"] == told["learners"]
 
 
-def test_command_refuses_and_leaves_nothing(tmp_path):
+def test_rejected_command_writes_nothing(tmp_path):
     log = log_of(300, [0.1, 0.2, 0.7], 9)
     file = write(tmp_path / "log.csv", log)
     out = ["--out", str(tmp_path / "out")]
@@ -250,7 +250,7 @@ def test_a_column_of_a_log_has_one_role(columns, says, tmp_path):
 
 
 @pytest.mark.filterwarnings("error")
-def test_numbers_too_small_or_too_large_for_an_estimate_are_refused():
+def test_numbers_that_would_overflow_are_rejected():
     frame = {"a": np.arange(60) % 2, "l": np.full(60, 0.5), "p": np.full(60, 0.5)}
     frame["p"][7] = 1e-320
     with pytest.raises(ValueError, match=r"row 8: propensity must be in \[1e-100, 1\]; got 9.99989e-321"):
@@ -268,7 +268,7 @@ def rare(seed, arms=80, rows=10_000, rate=0.005):
     return {"a": rng.integers(arms, size=rows), "l": (rng.random(rows) < rate).astype(float)}
 
 
-def test_an_action_without_a_click_is_not_said_to_have_none():
+def test_action_without_clicks_has_a_positive_upper_end():
     log = rare(0)
     told = hn.replay(log, "a", "l", gains=True, runs=1)
     for one in told.single:
@@ -288,7 +288,7 @@ def test_an_action_without_a_click_is_not_said_to_have_none():
         assert high > estimate.value
 
 
-def test_the_best_of_eighty_is_no_lucky_one():
+def test_intervals_of_eighty_actions_hold_simultaneously():
     """All 80 intervals at once hold in 95% of logs at least: below 46 of 60 has a chance of 4e-7.
 
     The control: 80 intervals at 95% each hold all at once in few.
@@ -307,7 +307,7 @@ def test_the_best_of_eighty_is_no_lucky_one():
     assert alone < 30
 
 
-def test_a_fixed_policy_is_said_to_learn_nothing():
+def test_fixed_policy_has_no_learning_curve():
     log = log_of(300, np.full(3, 1 / 3), 4) | {f"q{i}": np.full(300, q) for i, q in enumerate((0.1, 0.2, 0.7))}
     told = hn.replay(log, "a", "l", policies={"mostly 2": {"0": "q0", "1": "q1", "2": "q2"}}, runs=1)
     assert re.search(r"mostly 2 +a fixed policy: it learns nothing", str(told))
@@ -321,7 +321,7 @@ def test_a_fixed_policy_is_said_to_learn_nothing():
 
 
 @pytest.mark.parametrize("uniform", [True, False])
-def test_a_policy_of_ones_own_has_a_known_value(uniform):
+def test_user_defined_policy_has_a_known_value(uniform):
     """Two policies on 40 logs: each estimate within 6 standard errors, and its interval holds the truth.
 
     240 z above 6 have a chance of 5e-7; of 40 intervals at 95%, below 28 have one of 3e-8.
@@ -362,7 +362,7 @@ def test_a_policy_of_ones_own_has_a_known_value(uniform):
         ({"mine": {"0": "none", "1": "y"}}, "no column 'none'"),
     ],
 )
-def test_policies_that_are_none_are_refused(policies, match):
+def test_invalid_policies_are_rejected(policies, match):
     log = log_of(600, np.full(3, 1 / 3), 1)
     log |= {"x": np.full(600, 0.3), "y": np.full(600, 0.3), "half": np.full(600, 0.5), "other": np.full(600, 0.5)}
     with pytest.raises(ValueError, match=match):
@@ -385,7 +385,7 @@ def test_contexts_become_advice():
         hn.replay(log, "a", "l", contexts=["a"])
 
 
-def test_contexts_find_nothing_in_noise():
+def test_contexts_claim_no_gain_in_noise():
     """Losses that depend on nothing, 400 contexts: what is learnt from the rows before claims no gain; a rule that was
     fitted to the whole log claims half of the loss, with an interval that is wrong. The seed is fixed."""
     rng = np.random.default_rng(0)
@@ -411,7 +411,7 @@ def test_contexts_find_nothing_in_noise():
     assert hn.replay(log, "a", "l", runs=1).condition == ""
 
 
-def test_the_command_takes_policies_and_contexts(tmp_path):
+def test_command_accepts_policies_and_contexts(tmp_path):
     log = log_of(2000, [0.2, 0.3, 0.5], 8)
     log |= {"q0": np.full(2000, 0.5), "q1": np.full(2000, 0.5), "day": np.arange(2000) % 7}
     file = write(tmp_path / "log.csv", log)
@@ -426,7 +426,7 @@ def test_the_command_takes_policies_and_contexts(tmp_path):
     assert "NAME=ACTION:COLUMN" in str(wrong.exception)
 
 
-def test_of_many_actions_the_learner_and_the_log_are_drawn_too():
+def test_chart_of_many_actions_contains_learner_and_logged_policy():
     from hannan.tables.replay.evaluated import spans
 
     rng = np.random.default_rng(0)

@@ -51,7 +51,7 @@ def test_an_action_that_a_context_hides_has_no_exact_interval():
 
 
 @pytest.mark.parametrize("odds", [[0.2, 0.3, 0.5], [0.0667, 0.2667, 0.6667], [1 / 3, 1 / 3, 1 / 3], None])
-def test_a_log_of_one_lottery_keeps_its_exact_intervals(odds):
+def test_log_of_constant_propensities_has_exact_intervals(odds):
     rng, drawn = np.random.default_rng(4), np.ones(3) / 3 if odds is None else np.array(odds) / np.sum(odds)
     a = rng.choice(3, p=drawn, size=900)
     log = {"a": a.astype(str), "l": (rng.random(900) < 0.3).astype(float)}
@@ -78,7 +78,7 @@ def test_a_log_of_one_lottery_keeps_its_exact_intervals(odds):
         ([0.5, 0.5, 0.001], [0.5, 0.5, 0.001], False),
     ],
 )
-def test_what_is_steady(least, most, is_steady):
+def test_constant_propensities_are_recognized(least, most, is_steady):
     assert steady(np.array(least), np.array(most)) is is_steady
 
 
@@ -247,7 +247,7 @@ def test_context_expert_advises_from_the_rows_before(gains):
     assert sum(best(t, t) != best(t, t + 1) for t in range(n)) > 30
 
 
-def test_weights_below_1_on_average_are_refused():
+def test_weights_below_1_on_average_are_rejected():
     """A policy that plays action 1 only in rows where the log could not: one weight in twenty is 0, and none is more.
 
     The action has a propensity of 0.01 elsewhere, so that its own rows cannot show the hole. Control: always action 0.

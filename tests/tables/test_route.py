@@ -19,7 +19,7 @@ def table(rows=800, seed=0):
     return (np.random.default_rng(seed).random((rows, 3)) < [0.3, 0.5, 0.7]).astype(float)
 
 
-def test_route_is_play_for_each_learner():
+def test_route_equals_play_for_each_learner():
     losses = table()
     told = hn.route(losses, runs=4, seed=3)
     assert {one.name for one in told.routes} == set(LEARNERS)
@@ -60,7 +60,7 @@ def test_frames_ranges_and_gains():
         ({"runs": 0}, "runs"),
     ],
 )
-def test_refusals(change, match):
+def test_invalid_arguments_are_rejected(change, match):
     losses = table(20)
     if "value" in change:
         losses[5, 2] = change.pop("value")
@@ -86,7 +86,7 @@ def test_names():
 
 
 @pytest.mark.parametrize("shape", [*SMOOTHINGS, "weibull:0.5", "tsallis:0.25"])
-def test_every_command_knows_every_smoothing(shape):
+def test_every_command_accepts_every_smoothing(shape):
     """One grammar: what `play` takes, `route`, `replay` and `combine` take, and the other way round."""
     from hannan.cli.options import LearnerOptions, build_learner
     from hannan.tables.combine.losses import Absolute
@@ -144,7 +144,7 @@ def test_command(tmp_path):
         ),
     ],
 )
-def test_files_that_are_no_table_of_arms(tmp_path, text, options, match):
+def test_files_without_a_table_of_arms_are_rejected(tmp_path, text, options, match):
     (tmp_path / "table.csv").write_text(text)
     wrong = CliRunner().invoke(command, [str(tmp_path / "table.csv"), *options])
     assert match in str(wrong.exception)

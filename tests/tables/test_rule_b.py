@@ -74,7 +74,7 @@ def by_oracle(oracle, forecasts, targets, events, loss):
 @pytest.mark.parametrize("holes", [0.0, 0.4])
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("n", [1, 2, 5, 14])
-def test_the_engine_is_the_oracle(n, loss, holes, delay):
+def test_engine_equals_the_oracle(n, loss, holes, delay):
     rng = np.random.default_rng([n, LOSSES.index(loss), int(10 * holes), delay])
     for scale in ("plain", "cauchy", "exploding", "copies"):
         # If r spans more orders of magnitude, the sums keep fewer than nine digits; with squared loss r is quadratic.
@@ -156,7 +156,7 @@ def check_losses(engine, kind, forecasts, targets, events, answers, cost, rng):
 
 @settings(deadline=None, max_examples=150)
 @given(st.data())
-def test_the_theorem_holds_whatever_is_told(data):
+def test_theorem_holds_for_random_forecasts(data):
     """Forecasts, targets, order and sleepers as hypothesis likes them."""
     n, rows = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 12))
     numbers = st.one_of(st.floats(-1e6, 1e6), st.sampled_from([0.0, 1.0, 1e-9, -1e9, 1e12]), st.just(float("nan")))
@@ -193,7 +193,7 @@ def middle():
 
 
 @pytest.mark.parametrize(("make", "without"), [(twins, {"still": False}), (middle, {"start": 0.0})])
-def test_each_guard_matters(make, without):
+def test_control_each_guard_is_needed(make, without):
     """Without one of the two, the weight locks on a column that is 9 off in every row; with both, it does not."""
     forecasts, targets = make()
     events = [e for t in range(60) for e in (t, ~t)]
@@ -207,7 +207,7 @@ def test_each_guard_matters(make, without):
     assert last["without"] > 8.0
 
 
-def test_a_row_that_moves_nothing_is_in_the_bound():
+def test_row_without_an_update_is_part_of_the_bound():
     engine = mixer("rule_b", 2)
     play(engine, np.array([[1.0, 1.0], [2.0, 2.0]]), np.array([5.0, 2.0]), [0, ~0, 1, ~1])
     layer = engine.layer("b")
@@ -216,7 +216,7 @@ def test_a_row_that_moves_nothing_is_in_the_bound():
     assert engine.weights(np.array([1.0, 3.0])).tolist() == [0.5, 0.5]
 
 
-def test_a_prior_is_where_the_weights_start():
+def test_prior_gives_the_initial_weights():
     engine = mixer("two_layers", 3, prior=np.array([0.7, 0.2, 0.1]))
     told = engine.weights(np.array([1.0, 2.0, 4.0]))
     # B and B .99 have the prior, AdaHedge and the mean are even.
@@ -228,7 +228,7 @@ def test_a_prior_is_where_the_weights_start():
 
 @pytest.mark.parametrize("loss", ["absolute", "squared"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_units_make_no_difference(kind, loss):
+def test_weights_do_not_depend_on_units(kind, loss):
     """Forecasts in other units, shifted, with columns turned around: the same weights, turned around."""
     rng = np.random.default_rng(4)
     forecasts, targets = game(rng, 80, 5, holes=0.3)
@@ -242,7 +242,7 @@ def test_units_make_no_difference(kind, loss):
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "adahedge", "mean", "median"])
-def test_rows_and_events_are_single_steps(kind):
+def test_rows_and_events_equal_single_steps(kind):
     rng = np.random.default_rng(5)
     forecasts, targets = game(rng, 50, 3, holes=0.3)
     targets[7] = np.nan
@@ -270,7 +270,7 @@ def test_rows_and_events_are_single_steps(kind):
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "adahedge"])
-def test_a_state_is_kept_with_the_rows_that_wait(kind):
+def test_saved_state_includes_pending_rows(kind):
     """Read back in the middle, with open rows: every later answer the same to the last bit."""
     rng = np.random.default_rng(6)
     forecasts, targets = game(rng, 60, 4, holes=0.2)
@@ -296,7 +296,7 @@ def play_part(engine, forecasts, targets, events):
     return answers
 
 
-def test_a_state_that_cannot_be_is_refused():
+def test_inconsistent_state_is_rejected():
     engine = mixer("two_layers", 3)
     forecasts, targets = game(np.random.default_rng(7), 20, 3)
     play_part(engine, forecasts, targets, [e for t in range(19) for e in (t, ~t)] + [19])
@@ -332,7 +332,7 @@ def test_a_state_that_cannot_be_is_refused():
             mixer("two_layers", 3).restore(fields)
 
 
-def test_trouble_moves_nothing():
+def test_errors_change_nothing():
     engine = mixer("two_layers", 2, "squared")
     assert engine.answer(0, np.array([np.nan, np.nan])) is None
     engine.answer(1, np.array([1e100, 0.0]))

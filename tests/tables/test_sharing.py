@@ -170,7 +170,7 @@ def test_a_misleading_fifth_member_costs_little_and_is_bounded():
     assert (bad.mixed != good.mixed).any()  # the control: it is a member
 
 
-def test_who_learns_from_whom_is_stated():
+def test_result_states_which_series_share_weights():
     frame = launches(holes=0.0)
     default = hn.combine(frame, "y", by="unique_id")
     text = str(default)
