@@ -96,7 +96,7 @@ def improvement(own: Array, other: Array, what: str = "row") -> Improvement | No
     The interval is for the logarithm of the ratio of the sums, and is the widest of several: t intervals over 4, 8 and
     16 blocks of consecutive rows, and t intervals that widen the one for independent rows (or blocks) by the
     correlation of neighbors. There is none with less than 20 rows, or if that correlation leaves less than 10
-    independent rows (4 from 100 rows on). None: one of the sums is 0. `what` names a row.
+    independent rows (4 from 100 rows on). None: one of the sums is 0, with 20 rows or more. `what` names a row.
 
     >>> rng = np.random.default_rng(0)
     >>> other = rng.exponential(size=400)
@@ -104,12 +104,12 @@ def improvement(own: Array, other: Array, what: str = "row") -> Improvement | No
     >>> found.low < found.percent < found.high, improvement(other[:4], other[:4] + 1.0).early
     (True, 'after 4 rows')
     """
-    a, b = float(own.sum()), float(other.sum())
+    a, b, rows = float(own.sum()), float(other.sum()), len(own)
+    percent = 100.0 * (1.0 - a / b) if b > 0.0 else 0.0 if a == b else -math.inf
+    if 0 < rows < ROWS_NEEDED and math.isfinite(a) and math.isfinite(b):
+        return Improvement(percent, early=f"after {counted(rows, what)}", why=f"at least {ROWS_NEEDED} are needed")
     if not (a > 0.0 and b > 0.0 and math.isfinite(a) and math.isfinite(b)):
         return None
-    rows, percent = len(own), 100.0 * (1.0 - a / b)
-    if rows < ROWS_NEEDED:
-        return Improvement(percent, early=f"after {counted(rows, what)}", why=f"at least {ROWS_NEEDED} are needed")
     change = own / a - other / b
     half, independent = _reach(change)
     needed = INDEPENDENT if rows < MANY else FEWER
