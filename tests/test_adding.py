@@ -56,9 +56,26 @@ sys.meta_path[:] = [finder for finder in sys.meta_path if "hannan" not in type(f
 """
 
 
+#: Exits with 1 unless the docstring of a name is complete and its examples run.
+DOCUMENTED = """import doctest, importlib
+import docstrings, hannan
+module, name = sys.argv[1:]
+found = docstrings.errors(f"hannan.{name}")
+tried = doctest.testmod(importlib.import_module(f"hannan.{module}"))
+getattr(hannan, name).__doc__ = "short"
+assert docstrings.errors(f"hannan.{name}"), "a docstring without sections must be found"  # control
+sys.exit("\\n".join(found) if found else int(tried.failed or not tried.attempted))
+"""
+
+
 def run(title: str, tree: Path) -> None:
-    """Run the code and the tests of an example with the package of the tree."""
-    told = os.environ | {"PYTHONPATH": str(tree / "src")}
+    """Run the code, the tests and the docstrings of an example with the package of the tree."""
+    told = os.environ | {"PYTHONPATH": os.pathsep.join([str(tree / "src"), str(ROOT / "tests" / "language")])}
+    for module, name in re.findall(
+        r'^\+ *"(.*)": \("(.*)",\),$', "".join(text for *_, text in blocks(title)), re.MULTILINE
+    ):
+        command = [sys.executable, "-c", ALONE + DOCUMENTED, module, name]
+        subprocess.run(command, cwd=tree, env=told, check=True)
     for language, path, text in blocks(title):
         if (language, path) == ("python", "run"):
             subprocess.run([sys.executable, "-c", ALONE + text], cwd=tree, env=told, check=True)

@@ -45,12 +45,12 @@ class TsallisShannon(NamedArms):
         Range of the losses, or of the gains. A loss outside of the range raises ValueError.
     gains : bool, default False
         If True, larger values are better.
-    arms : tuple of str, optional
-        Names of the arms.
     delay : int, optional
         Largest number of moves that are drawn between a move and its loss. With it the bound holds even if delays
         depend on the drawn arms and on their losses, as those of clicks do. Default: the missing losses are counted,
         and delays must not depend on the moves.
+    arms : tuple of str, optional
+        Names of the arms.
 
     Notes
     -----
