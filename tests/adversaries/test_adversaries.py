@@ -1,4 +1,4 @@
-"""Loss sequences: shape, range and law of each, and what the greedy one does to a learner."""
+"""Loss sequences: shapes, ranges and distributions, and the regret that the greedy sequence causes."""
 
 from __future__ import annotations
 
@@ -185,8 +185,8 @@ def test_drifting_means_are_reflected_walks():
     assert means.max() > 0.95
     # P(|g| > 7) = 2.6e-12 for each of 60,000 standard normals: false alarm at most 1.6e-7.
     assert np.abs(jumps).max() < 7 * step
-    # Away from the walls a jump is step * g; by the chi-square tail, a relative deviation x of the variance
-    # has probability at most 2 exp(-k x^2/8): k > 48,000 jumps and x = 0.05 give 6e-7.
+    # Away from the limits a jump is step * g. By the chi-square tail, a relative deviation x of the variance has
+    # probability at most 2 exp(-k x^2/8): k > 48,000 jumps and x = 0.05 give 6e-7.
     inside = jumps[(means[:-1] > 0.07) & (means[:-1] < 0.93)]
     assert inside.size > 48_000
     assert abs(inside.var() / step**2 - 1.0) < 0.05
@@ -212,7 +212,7 @@ def test_bandits_lower_bound_has_one_good_arm_with_the_default_gap():
 
 
 class FollowTheLeader:
-    """A stranger's learner: known only by stepping it."""
+    """User-defined learner, known only through its player."""
 
     def start(self, seed):
         return self
@@ -233,13 +233,13 @@ class FollowTheLeader:
 def test_greedy_works_for_a_learner_without_a_potential():
     learner = FollowTheLeader(3)
     losses = greedy(learner, 3)
-    # The leader of least probability is spared, so follow-the-leader pays whenever there is a tie.
+    # The least likely leader has no loss, so follow-the-leader loses whenever there is a tie.
     assert losses[0].tolist() == [1.0, 0.0, 1.0]
     assert losses.shape == (3, 3)
 
 
 def exact_regret(learner, losses):
-    """The learner's expected regret on one sequence, by stepping it; nothing is sampled."""
+    """Return the expected regret of the learner on one sequence, computed by stepping; nothing is sampled."""
     player = learner.start(0)
     own = 0.0
     for row in losses:

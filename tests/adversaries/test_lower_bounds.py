@@ -1,6 +1,6 @@
-"""What leaders of noisy sums cannot do: dropout at L* = 0, on coins, and without its binary losses.
+"""Limits of leaders of noisy sums: dropout at L* = 0, on coin flips, and without binarized losses.
 
-That the random walk loses sqrt(T) where L* = 0 is in test_noisy.py.
+The random walk has regret of order sqrt(T) at L* = 0: test_noisy.py.
 """
 
 from __future__ import annotations
@@ -22,9 +22,11 @@ def mean_and_error(values):
 
 
 def test_dropout_regret_is_logarithmic_if_one_expert_never_loses():
-    """The others lose in every round, and an expert of whom nothing was heard in t rounds, probability 2^-t, shares
-    the lead: n 2^-t of them, so log2(n) rounds are paid for. Over 8 doublings the slope in log2(n) is 1; its error
-    is below 0.012 (400 runs, sd below 1.3 each), so 0.9..1.1 is left once in 1e15, and time costs nothing at all.
+    """The regret is about log2(n), because an expert has no recorded loss in t rounds with probability 2^-t.
+
+    The other experts lose in every round, and the n 2^-t experts without a recorded loss share the lead. Over 8
+    doublings of n the slope in log2(n) is 1. Its error is below 0.012 (400 runs, standard deviation below 1.3 each), so
+    it is outside of 0.9..1.1 with probability 1e-15, and the number of rounds has no effect.
     """
     sizes, regrets = (4, 16, 64, 256, 1024), []
     for n in sizes:
@@ -35,7 +37,7 @@ def test_dropout_regret_is_logarithmic_if_one_expert_never_loses():
             record = hn.play(hn.Dropout(n), losses, runs=400, seed=1, threads=1)
             assert record.best_loss == 0.0
             found.append(record.expected_regret[:, -1])
-        # After 60 rounds an expert unheard of is left with probability n 2^-60, below 1e-15.
+        # After 60 rounds an expert without a recorded loss exists with probability n 2^-60, below 1e-15.
         np.testing.assert_allclose(found[0], found[1], atol=1e-9)
         regrets.append(mean_and_error(found[0])[0])
         assert regrets[-1] <= hn.Dropout(n).bound(600, best_loss=0.0).value
@@ -43,10 +45,12 @@ def test_dropout_regret_is_logarithmic_if_one_expert_never_loses():
 
 
 def test_dropout_regret_on_bernoulli_losses_grows_like_sqrt_best_loss():
-    """Coins of mean q: whoever plays loses q T on average, and the best of n about sqrt(2 q T ln n) less.
+    """The regret on coin flips with mean q is of order sqrt(L* ln n).
 
-    So the exponent of the regret in L* is 1/2, for dropout as for anyone (0.45 here: L* is a little below q T). The
-    error of the fit is 0.023 (240 games a point, four points from L* = 97 to 2970): 0.32..0.58 is 5 of it, 6e-7.
+    Every learner loses q T on average, and the best of n experts about sqrt(2 q T ln n) less, so the exponent of the
+    regret in L* is 1/2 for every learner (0.45 here, because L* is slightly below q T). The error of the fit is 0.023
+    (240 games per point, four points from L* = 97 to 2970): the interval 0.32..0.58 has a half-width of 5 errors, false
+    alarm 6e-7.
     """
     rounds, n, runs, best, regrets = 12_000, 8, 20, [], []
     for k in range(4):
@@ -64,7 +68,9 @@ def test_dropout_regret_on_bernoulli_losses_grows_like_sqrt_best_loss():
 
 
 def plain_dropout(losses, runs, seed):
-    """Regrets of follow the leader on losses kept whole with probability 1/2, else dropped: not made 0 or 1 first."""
+    """Return regrets of follow-the-leader on losses that are kept unchanged with probability 1/2 and otherwise dropped,
+    without binarization.
+    """
     rng, (_, n) = np.random.default_rng(seed), losses.shape
     heard, own = np.zeros((runs, n)), np.zeros(runs)
     for row in losses:
@@ -75,18 +81,23 @@ def plain_dropout(losses, runs, seed):
 
 
 def ladder(n, parts=40):
-    """Tiny losses, 0.001 in all at most and four times as much an expert as the one before, then 1s: to the first
-    expert until it has surely been heard of, then to the second, and so on; the last is spared."""
+    """Return tiny losses, at most 0.001 in total and four times as large for each next expert, and then losses of 1.
+
+    The losses of 1 are charged to the first expert until one of them has almost certainly been recorded, then to the
+    second, and so on; the last expert is never charged.
+    """
     tiny = 1e-3 * 4.0 ** (np.arange(n) - n + 1) / parts
     often = math.ceil(math.log2(n)) + 2
     return np.vstack([np.tile(tiny, (parts, 1)), np.repeat(np.eye(n)[:-1], often, axis=0)])
 
 
 def test_dropout_of_losses_without_binarization_has_regret_of_order_n():
-    """Kept whole, the tiny losses order the experts, and the adversary always finds the leader: 2 an expert, as it is
-    heard with probability 1/2, less for those that come back unheard: 1.8 n in all. Made binary they are not heard
-    of, all the unhurt share the lead, and it is 2 (H_n - 1), a little less. Errors of the means are below 2 % (plain)
-    and 0.08 (binary): each limit is at least 5 of them away, 6e-7.
+    """Without binarization the regret is of order n, with binarization of order log n.
+
+    If losses are kept unchanged, the tiny losses order the experts, and the adversary always knows the leader: each
+    expert costs 2, or less if an earlier one leads again, 1.8 n in total. Binarized tiny losses are almost never
+    recorded, all experts without a recorded loss share the lead, and the regret is slightly below 2 (H_n - 1). Errors
+    of the means are below 2% (plain) and 0.08 (binarized): each limit is at least 5 errors away, false alarm 6e-7.
     """
     sizes, plain, binary = (4, 8, 16, 32, 64), [], []
     for n in sizes:

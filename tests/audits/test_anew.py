@@ -1,4 +1,4 @@
-"""A stranger's runs are drawn anew, wherever it keeps its generator; runs that repeat each other are refused."""
+"""Audits by sampling give user-defined learners fresh random generators, and reject runs that repeat each other."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Pair(NamedTuple):
 
 
 class Uniform:
-    """Draws evenly, by a generator that `reach` finds in `core`."""
+    """Draws uniformly, by a generator that `reach` finds in `core`."""
 
     def __init__(self, core: Any, reach: Callable[[Any], Any]) -> None:
         self.core, self.reach, self.me = core, reach, self
@@ -73,7 +73,7 @@ PLACES: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("given", ["factory", "object"])
 def test_uniform_learner_is_not_refuted(place: str, given: str) -> None:
-    """Its level is 0: a bound above it has a chance of 1e-6 a test. Where all runs are one, it is "proved" unstable."""
+    """The level is 0; a lower bound above 0 has probability 1e-6. If all runs are equal, instability is "proved"."""
     core, reach = PLACES[place]
     subject: Any = (lambda: Uniform(core(), reach)) if given == "factory" else Uniform(core(), reach)
     found = audit_by_sampling(subject, 3, level=0.5, samples=400, confidence=1.0 - 1e-6, rounds=2)
@@ -86,13 +86,13 @@ def test_shared_generator_stays_shared() -> None:
     learner = renewed(Uniform([shared, Frozen(shared)], lambda core: core[0]), np.random.default_rng(1))
     assert learner.core[0] is learner.core[1].rng is not shared
     assert learner.me is learner
-    # Another run has another, and the stranger's own is not drawn from.
+    # Each run has another generator, and that of the learner is not used.
     again = renewed(Uniform([shared], lambda core: core[0]), np.random.default_rng(2))
     assert again.core[0].random() != learner.core[0].random() != seeded().random() == shared.random()
 
 
 class Taped(Uniform):
-    """Its draws were made before: there is nothing to renew."""
+    """The moves were drawn before, so there is no generator to replace."""
 
     def __init__(self, seed: int = 5) -> None:
         tape = deque(np.random.default_rng(seed).random(200).tolist())
@@ -100,14 +100,14 @@ class Taped(Uniform):
 
 
 class Deaf(Uniform):
-    """Takes a seed and does not hear it."""
+    """Accepts a seed and ignores it."""
 
     def __init__(self, seed: int) -> None:
         super().__init__(seeded(), lambda core: core)
 
 
 class Short(Taped):
-    """Plays no more than eleven rounds: an audit of eight asks for ten."""
+    """Plays at most eleven rounds; an audit of eight rounds asks for ten."""
 
     def observe(self, losses: Array) -> None:
         if len(self.core) < 190:
@@ -138,7 +138,7 @@ class Leader:
 
 
 class Round(Leader):
-    """Plays every arm in turn: deterministic too."""
+    """Plays all arms in turn: deterministic too."""
 
     def act(self) -> int:
         self.t = getattr(self, "t", -1) + 1
@@ -156,12 +156,12 @@ def test_periodic_moves_are_recognized() -> None:
     assert _regular([0] * 64)
     assert _regular([0, 1, 2] * 21 + [0])
     assert _regular([0, 1, 2, 1, 2, 0, *([1] * 58)])
-    # A fair coin: one of 60 000 each.
+    # A fair coin: probability 1/60,000 each.
     assert not any(_regular(rng.integers(2, size=64).tolist()) for _ in range(100))
 
 
 def test_learner_with_one_random_draw_is_accepted() -> None:
-    """A run of one draw in a hundred coins: 60 runs are the same with a chance of 2^-59."""
+    """A run with one random draw in a hundred coins: 60 runs are equal with probability 2^-59."""
 
     def run(losses: Array, rng: np.random.Generator) -> Iterator[int]:
         tape = np.random.default_rng(int(rng.integers(2)))

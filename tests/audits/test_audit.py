@@ -1,4 +1,4 @@
-"""The audit of a potential finds exact levels, disproves false claims, and never a true one."""
+"""The audit of a potential finds exact levels, disproves false claims, and never disproves a true claim."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def potential(smoothing: Any, scale: float) -> hn.Potential:
 
 
 def divergence(phi: hn.Potential, finding: hn.Finding) -> float:
-    """The divergence at the witness, computed again from the definition."""
+    """Return the divergence at the witness, computed again from the definition."""
     L, loss = finding.witness
     assert loss.shape == L.shape
     assert ((loss >= 0.0) & (loss <= 1.0)).all()
@@ -58,7 +58,7 @@ def test_audit_finds_the_exact_level(smoothing: Any, n: int) -> None:
     finding = check(phi, n)
     assert finding.claim.exact
     assert 0.95 * finding.claim.level <= finding.measured
-    # The measure is a lower bound of the divergence at the witness, and close.
+    # The measured level is a lower bound on the divergence at the witness, and close to it.
     assert finding.measured <= divergence(phi, finding) <= finding.measured + 1e-6
 
 
@@ -83,8 +83,8 @@ def test_no_claim_is_exceeded(smoothing: Any) -> None:
 @pytest.mark.parametrize(
     ("smoothing", "scale"),
     [
-        (hn.Exponential(), 1e-3),  # the play after the step is below the least float
-        (hn.Gumbel(), 1e12),  # the level is below the accuracy of the play
+        (hn.Exponential(), 1e-3),  # the probabilities after the step are below the smallest float
+        (hn.Gumbel(), 1e12),  # the level is below the accuracy of the distribution
         (hn.Frechet(2.0), 1e12),
         (hn.Frechet(20.0), 1e-6),
         (hn.Pareto(2.0), 1e6),
@@ -112,13 +112,13 @@ def test_gaussian_level_with_delta_is_not_exceeded() -> None:
     finding = check(phi, 3, delta=0.01)
     assert 0.3 * finding.claim.level < finding.measured
     assert finding.measured <= divergence(phi, finding) <= finding.measured + 1e-6
-    # Its pure level is infinite, and what is found grows far beyond that of a law with a rate.
+    # The level for delta = 0 is infinite, and the measured level is far above that of a law with a rate.
     assert hn.audit(phi, 2).measured > 10.0
 
 
 @dataclasses.dataclass(frozen=True)
 class Boaster(hn.FTPL):
-    """Claims a hundredth less than the truth."""
+    """Claims one hundredth less than the true level."""
 
     def __init__(self, law: hn.Law, scale: float) -> None:
         super().__init__(law, scale)
@@ -137,7 +137,7 @@ def test_false_claim_is_disproved_by_the_witness() -> None:
 
 
 def test_printed_level_of_hedge_is_twice_the_exact_level() -> None:
-    """The paper has 2/scale; nothing above 1/scale exists."""
+    """The paper claims 2/scale; no level above 1/scale exists."""
     phi = hn.FTRL(hn.Entropy(), 1.0)
     rng = np.random.default_rng(0)
     for _ in range(300):
@@ -154,7 +154,7 @@ def test_equal_seeds_give_equal_findings() -> None:
 
 
 def test_an_infinite_claim_is_printed_as_infinite() -> None:
-    """The verdict "holds" alone would suggest that something was proved."""
+    """The verdict "holds" alone would suggest that a finite level was proved."""
     infinite, finite = hn.audit(hn.FTPL(hn.Gaussian(), 2.0), 3), hn.audit(hn.FTPL(hn.Gumbel(), 2.0), 3)
     assert (infinite.verdict, finite.verdict) == ("holds", "holds")
     assert "inf" in str(infinite).splitlines()[0]

@@ -1,4 +1,4 @@
-"""One-step stability of Algorithm 1, exactly where it can be had."""
+"""One-step stability of Algorithm 1, computed exactly in special cases."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_gamma_noise_attains_its_level_on_linear_losses():
 @pytest.mark.parametrize("d", [1, 2, 5])
 @pytest.mark.parametrize("n", [1, 8, 60])
 def test_forward_level_does_not_exceed_the_claim(d, n):
-    """Exact density ratios of logistic steps: forward at most epsilon, whatever the ridge; nearly attained."""
+    """Exact density ratios of steps with logistic losses: forward at most epsilon for every ridge, nearly attained."""
     past = history(n, d, seed=10 * n + d)
     for scale in (0.5, 4.0):
         learner = Convex(Ball(d, 4.0), 1.0, tuning=Fixed(scale))
@@ -80,7 +80,10 @@ def test_forward_level_does_not_exceed_the_claim(d, n):
 
 
 def test_backward_level_exceeds_the_claim_without_a_ridge():
-    """Many data: forward is tight. Few data and much noise: backward is far above, that direction needs a ridge."""
+    """With many losses, the forward level is nearly attained.
+
+    With few losses and much noise, the backward level is far above it, because it needs a ridge.
+    """
     loss = Logistic([1.0, 0.0], 1)
     tight = audit_convex(Convex(Ball(2, 8.0), 1.0, tuning=Fixed(2.0)), history(100, 2), loss, points=600)
     assert 0.98 * tight.claim.level < tight.measured <= tight.claim.level
@@ -89,12 +92,12 @@ def test_backward_level_exceeds_the_claim_without_a_ridge():
     assert audit_convex(noisy, history(10, 2), loss, points=300, backward=True).measured > 3 / 20.0
     private = Convex(Ball(2, 8.0), 1.0, tuning=Fixed(20.0), smooth=0.25, guarantee="privacy")
     both = [audit_convex(private, history(10, 2), loss, points=300, backward=side).measured for side in (False, True)]
-    # Density 1/2 and Jacobian 1/2 of epsilon = 2 beta/scale.
+    # Density and Jacobian contribute one half each to epsilon = 2 beta/scale.
     assert max(both) <= 2 / 20.0
 
 
 def test_gaussian_curved_steps_on_an_interval():
-    """The bound 2 Phi(-z) for rank-one losses holds by the exact hockey-stick on a line."""
+    """The bound 2 Phi(-z) for rank-one losses holds for the exact hockey-stick divergence on a line."""
     noise = GaussianNoise(1e-3)
     for past in (history(5, 1), Squared(np.full((20, 1), 0.3), np.zeros(20))):
         for sigma in (1.0, 5.0):

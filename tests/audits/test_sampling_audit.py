@@ -1,4 +1,4 @@
-"""The sampling audit: never above the truth, near it with enough draws, and in step with the exact ones."""
+"""The sampling audit: never above the true level, close to it with enough draws, and consistent with exact audits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from hannan.mathematics.potentials import FTPL, FTRL, Potential
 from hannan.mathematics.regularizers import Tsallis
 from hannan.validation import Array
 
-#: A lower bound is above the truth with probability at most 1e-6 a test: that is the false-alarm rate.
+#: A lower bound is above the true level with probability at most 1e-6 per test: this is the false-alarm rate.
 SURE = 1.0 - 1e-6
 
 
@@ -53,7 +53,7 @@ def test_sampling_audit_agrees_with_the_exact_audit(phi: Potential) -> None:
 
 
 def _two(before: Array, after: Array) -> Callable[[Array, np.random.Generator], int]:
-    """A learner that plays one law before any loss and another after."""
+    """A learner that plays one distribution before any loss and another one afterwards."""
 
     def play(losses: Array, rng: np.random.Generator) -> int:
         return int(rng.choice(len(before), p=after if len(losses) else before))
@@ -66,7 +66,7 @@ def test_sampling_audit_agrees_with_privacy_loss_distributions(delta: float) -> 
     pld = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")
     before, after = np.array([0.5, 0.3, 0.15, 0.05]), np.array([0.25, 0.35, 0.2, 0.2])
     logs = [{i: math.log(p) for i, p in enumerate(law)} for law in (after, before)]
-    # The privacy loss of `before` over `after`: dp-accounting takes the lower law first.
+    # The privacy loss of `before` over `after`; dp-accounting takes the lower distribution first.
     loss = pld.from_two_probability_mass_functions(*logs, value_discretization_interval=1e-5)
     epsilon = float(loss.get_epsilon_for_delta(delta))
     assert epsilon == pytest.approx(float(max_divergence(before, after, delta)), abs=1e-4)
@@ -134,7 +134,7 @@ def test_clopper_pearson_covers(trials: int, p: float) -> None:
 
 
 class Hedge:
-    """A stranger with a generator of its own."""
+    """User-defined learner with a generator."""
 
     def __init__(self, seed: int = 0) -> None:
         self.rng, self.L = np.random.default_rng(seed), np.zeros(3)
@@ -148,7 +148,7 @@ class Hedge:
 
 
 class Ticketed(Hedge):
-    """A stranger that wants its move back, and has Python's own generator."""
+    """User-defined learner whose `observe` takes the move, with a generator of Python."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -211,9 +211,10 @@ def test_a_learner_cannot_change_the_history() -> None:
 
 
 def test_a_large_delta_is_subtracted_from_sets_of_arms() -> None:
-    """D_inf^delta of two laws at delta = 0.3 is log((0.6 - 0.3)/0.2), of a set of two arms: one arm proves nothing.
+    """D_inf^delta of two distributions at delta = 0.3 is log((0.6 - 0.3)/0.2), attained at a set of two arms.
 
-    The lower bound exceeds the truth with probability 1e-6. Control: without delta the ratio is 3, far above.
+    One arm alone proves no instability. The lower bound exceeds the true level with probability 1e-6. Control:
+    without delta the ratio is 3, far above.
     """
     before, after = np.array([0.3, 0.2, 0.3, 0.2]), np.array([0.1, 0.4, 0.1, 0.4])
     truth = math.log(1.5)

@@ -1,4 +1,4 @@
-"""Controls: for every check of the contract a subject that breaks this promise, on which it fails."""
+"""Controls: for every check of the contract, a subject that violates its rule and fails the check."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from hannan.players.tickets import DELAYED
 
 
 class Spoiled:
-    """A learner of the package with one method, or one of its player's, replaced."""
+    """A learner of the package with a replaced method of the learner or of its player."""
 
     def __init__(self, learner: Any, start: Any = None, bound: Any = None, **methods: Any) -> None:
         self._learner, self._start, self._methods = learner, start, methods
@@ -51,7 +51,7 @@ class SpoiledPlayer:
 
 @dataclass(frozen=True)
 class Stranger:
-    """A learner of nobody's package: Hedge over three experts, in a few lines; its moves are plain numbers."""
+    """User-defined learner: Hedge over three experts in a few lines; its moves are plain numbers."""
 
     n: int = 3
 
@@ -80,7 +80,7 @@ class Stranger:
 
 
 def stranger(**methods: Any) -> Any:
-    """Stranger, with methods of its player replaced."""
+    """The user-defined learner with replaced methods of its player."""
     player = type("Player", (Stranger.Player,), methods)
     return type("Broken", (Stranger,), {"Player": player})(3)
 
@@ -115,7 +115,7 @@ def changed(**fields: Any) -> Any:
 
 @dataclass
 class Loose:
-    """Not frozen, and its hash is its address."""
+    """Not frozen, and the hash is the address."""
 
     x: int = 1
 
@@ -151,7 +151,7 @@ class StalePlayer(SleepingPlayer):
 @hn.register
 @dataclass(frozen=True, repr=False)
 class Twinned(hn.Experts):
-    """Goes on with the stream of a file, and does not say so."""
+    """Continues with the stream of a file without reporting it."""
 
     def start(self, seed: int | None = None, name: str | None = None) -> Any:
         return TwinnedPlayer(self, seed, name)
@@ -165,7 +165,7 @@ class TwinnedPlayer(SleepingPlayer):
 @hn.register
 @dataclass(frozen=True, repr=False)
 class Credulous(hn.Experts):
-    """Takes the moves of its copies for its own."""
+    """Accepts the moves of its copies."""
 
     def start(self, seed: int | None = None, name: str | None = None) -> Any:
         return CredulousPlayer(self, seed, name)
@@ -179,7 +179,7 @@ class CredulousPlayer(SleepingPlayer):
 
 
 THREE = hn.Experts(3, hn.Entropy())
-#: check -> subjects that break it, each in another way.
+#: Checks, with subjects that violate them in different ways.
 BROKEN_LEARNERS: dict[str, list[Any]] = {
     "repr_evaluates_to_an_equal_object": [Boast()],
     "equal_objects_have_equal_hashes": [Loose()],
@@ -248,7 +248,7 @@ BROKEN_LEARNERS: dict[str, list[Any]] = {
     ],
     "saved_player_resumes_exactly": [Stale(3), Twinned(3)],
     "loaded_copies_are_independent": [Credulous(3)],
-    # Every start has another seed than the one before, so that the game and the player differ.
+    # Every start has another seed, so that the game and the player differ.
     "run_0_of_play_matches_the_player": [
         Spoiled(THREE, start=lambda learner, seed, starts=itertools.count(): learner.start((seed or 0) + next(starts)))
     ],
@@ -288,7 +288,7 @@ def test_all_failed_checks_are_reported_together() -> None:
 
 @dataclass(frozen=True)
 class Wrong(hn.Exponential):
-    """The exponential law, with something wrong about it."""
+    """The exponential law with one defect."""
 
     what: str = ""
 
@@ -353,7 +353,7 @@ def test_unmodified_law_passes() -> None:
 
 
 def test_pytest_reports_skipped_checks(tmp_path: Path) -> None:
-    """As the documentation shows it."""
+    """As shown in the documentation."""
     (tmp_path / "test_mine.py").write_text(
         "import pytest\nimport hannan as hn\n"
         '@pytest.mark.parametrize(("name", "check"), hn.checks.law_checks(hn.Pareto(1.0)))\n'

@@ -1,4 +1,4 @@
-"""Every law of the package, and two of a user's own, held to the public contract."""
+"""Every law of the package, and two user-defined laws, satisfy the public contract."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hannan.checks.laws import CHECKS
 
 @dataclass(frozen=True)
 class Logit(hn.Law):
-    """A user's law with a proved hazard."""
+    """User-defined law with a proved hazard."""
 
     hazard = 1.0
     log_concave = True
@@ -32,7 +32,7 @@ class Logit(hn.Law):
 
 @dataclass(frozen=True)
 class Student(hn.Law):
-    """Two degrees of freedom, density and cdf alone."""
+    """Student's t distribution with two degrees of freedom: density and cdf only."""
 
     def density(self, z: Any) -> Any:
         with np.errstate(over="ignore"):
@@ -50,7 +50,7 @@ LAWS = [
 
 
 def excused(law: hn.Law) -> set[str]:
-    """What is known to have nothing to say of a law."""
+    """Checks that do not apply to a law."""
     names = set()
     if math.isinf(law.mean):
         names.add("mean_matches_the_density")

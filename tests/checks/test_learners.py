@@ -1,4 +1,4 @@
-"""Every learner, smoothing and tuning of the package, held to the public contract; what is skipped is expected."""
+"""Every learner, smoothing and tuning of the package satisfies the public contract; skipped checks are expected."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def one_choice(learner):
 
 
 def silent(learner):
-    """No bound is proved for it, or there is nothing to prove."""
+    """No bound is proved for the learner, or no bound is needed."""
     try:
         return learner.bound(rounds=80).value == 0.0
     except ValueError:
@@ -132,7 +132,7 @@ def draws_nothing(learner):
     return isinstance(learner, (hn.OnlineGradientDescent, hn.ExponentiatedGradient))
 
 
-#: check -> the learners that have nothing to be held to there. Whoever is skipped elsewhere fails.
+#: Checks, with the learners to which they do not apply. A learner that is skipped elsewhere fails.
 EXCUSED = {
     "bound_is_valid_or_withheld": silent,
     "move_probability_matches_distribution": no_arms,
@@ -156,7 +156,7 @@ def expected(learner):
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=repr)
 def test_contract(learner):
-    """All checks pass, but for those that are known to have nothing to say of it, and say why."""
+    """All checks pass, except those that are known not to apply and state the reason."""
     report = hn.checks.check_learner(learner)
     assert set(report.skipped) == expected(learner), report
     assert all(report.skipped.values())
@@ -164,7 +164,7 @@ def test_contract(learner):
 
 
 def test_no_exported_learner_is_missing():
-    """Whatever the package exports with a bound, and plays, has rows above: none is exempt."""
+    """Every exported learner with a bound and a player has rows above."""
     exported = {
         value for name in hn.__all__
         if inspect.isclass(value := getattr(hn, name))

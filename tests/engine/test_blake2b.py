@@ -1,4 +1,4 @@
-"""The engine's BLAKE2b is hashlib's, and its tickets are those that Python would write."""
+"""BLAKE2b of the engine equals hashlib, and tickets of the engine equal those written by Python."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_only_canonical_texts_are_decoded(size: int) -> None:
     assert _engine.ticket_bytes(text) == raw
     for bad in (text + "=", text + "!", " " + text, text + "\n", text[:-1] + "\u00e9", "+/" + text, "\ud800", 7, None):
         assert _engine.ticket_bytes(bad) is None
-    if size % 3:  # bits that belong to no byte
+    if size % 3:  # bits that do not belong to a byte
         other = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
         assert _engine.ticket_bytes(text[:-1] + other[other.index(text[-1]) ^ 1]) is None
     assert _engine.ticket_bytes("A" * 4097) is None

@@ -1,4 +1,4 @@
-"""ChaCha20 of the engine against the vectors of RFC 8439 and against OpenSSL's where Python has it."""
+"""ChaCha20 of the engine equals the test vectors of RFC 8439, and OpenSSL if Python has it."""
 
 import pytest
 

@@ -1,6 +1,9 @@
-"""A draw at the edge of a sum: of the weights (x, y, 1, 0) the last partial sum may exceed the one before by an ulp, by
-the order of the additions alone. The greatest uniform falls into it. A weight of zero is not drawn for that: its
-estimate would be infinite, and a loss of zero not a number."""
+"""A draw at the edge of a sum.
+
+The last partial sum of the weights (x, y, 1, 0) may exceed the one before by an ulp, because of the order of the
+additions. The largest uniform number falls into this gap. An arm of weight zero must not be drawn then: its loss
+estimate would be infinite, or not a number for a loss of zero.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,11 @@ from hannan.mathematics import streams
 from hannan.players import player as live
 
 N, SCALE, CASES = 4, 3e-3, 8
-ARMS = (0, 1, 3)  # drawn first, in this order: two small losses, then one after which the weight is e^-1000 = 0
+ARMS = (0, 1, 3)  # drawn first, in this order: two small losses, then a loss after which the weight is e^-1000 = 0
 
 
 def before(a: int, b: int, c: int, d: int) -> tuple[int, int, int, int]:
-    """The words of xoshiro256++ a step earlier."""
+    """Return the words of xoshiro256++ one step earlier."""
     d = Xoshiro.rotate(d, 64 - 45)
     a ^= d
     x = b ^ c
@@ -26,7 +29,7 @@ def before(a: int, b: int, c: int, d: int) -> tuple[int, int, int, int]:
 
 
 def weights_after(losses: np.ndarray) -> list[np.ndarray]:
-    """The weights before each draw, when ARMS are drawn."""
+    """Return the weights before each draw if ARMS are drawn."""
     found = [np.ones(N)]
     for t, arm in enumerate(ARMS):
         weights = found[-1].copy()
@@ -36,7 +39,7 @@ def weights_after(losses: np.ndarray) -> list[np.ndarray]:
 
 
 def at_an_edge(rng: np.random.Generator) -> np.ndarray:
-    """Losses after which the sum of four weights, one of them zero, exceeds the sum of the other three."""
+    """Return losses after which the sum of four weights, one of them zero, exceeds the sum of the other three."""
     while True:
         losses = np.zeros((len(ARMS) + 1, N))
         losses[[0, 1], [0, 1]], losses[2, 3] = rng.uniform(1e-4, 1e-3, 2), 1.0
@@ -47,10 +50,10 @@ def at_an_edge(rng: np.random.Generator) -> np.ndarray:
 
 
 def stream(losses: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """A stream that draws ARMS and then the greatest uniform there is."""
+    """Return a stream that draws ARMS and then the largest possible uniform number."""
     while True:
         a, b, c, rest = (int(word) for word in rng.integers(0, 1 << 64, 4, dtype=np.uint64))
-        greatest = MASK & ~2047 | rest & 2047  # a uniform is the top 53 bits
+        greatest = MASK & ~2047 | rest & 2047  # a uniform number is the top 53 bits
         words = a, b, c, (Xoshiro.rotate(greatest - a & MASK, 64 - 23) - a) & MASK
         for _ in ARMS:
             words = before(*words)
@@ -66,7 +69,9 @@ def stream(losses: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 @pytest.mark.parametrize("kind", ["a player", "one run", "four runs"])
 def test_weight_of_zero_is_not_drawn_by_rounding(kind, monkeypatch):
-    """The fourth draw is the last arm that has a weight, the third. (The control is a mutant of each kind.)"""
+    """The fourth draw is the last arm with a positive weight, the third arm. (The controls are mutants of each
+    kind.)
+    """
     rng = np.random.default_rng(1)
     learner = hn.Bandit(N, hn.Entropy(), hn.Fixed(SCALE), hn.ImportanceWeighted())
     for _ in range(CASES):

@@ -1,4 +1,4 @@
-"""The engine's pieces against slow oracles: functions, streams, draws, weights, estimators; the same bits."""
+"""Parts of the engine against slow oracles: functions, streams, draws, weights and estimators, with equal bits."""
 
 import hashlib
 import math
@@ -88,7 +88,7 @@ def test_stream_is_xoshiro():
 @pytest.mark.parametrize("seed", [0, 1, 2**31, 2**32, 2**64 + 5, 2**128 - 1, 2**128, 2**130, 2**256 - 189])
 @pytest.mark.parametrize("key", [(0,), (7,), (2**32 - 1, 1), (2**40, 2), (1, 2, 3)])
 def test_stream_starts_as_in_numpy(seed, key):
-    """SeedSequence is written again, so that numpy.random need not be loaded: the same words."""
+    """SeedSequence is implemented again, so that numpy.random need not be imported: the words are equal."""
     oracle = np.random.SeedSequence(seed, spawn_key=key).generate_state(4, np.uint64)
     assert streams.words(seed, *key).tolist() == oracle.tolist()
 
@@ -170,7 +170,7 @@ def test_weights_of_tsallis_half_solve_their_equation(n, scale):
 @pytest.mark.parametrize("smoothing", [Tsallis(0.5), LogBarrier(), Tsallis(0.7)], ids=repr)
 @pytest.mark.parametrize("tuning", [Schedule(0.5, b=1.0), Schedule.constant(0.02), Schedule.constant(30.0)])
 def test_series_after_one_arm_equals_newton_from_the_start(n, estimator, smoothing, tuning):
-    """The one pass of a bandit's round, round after round, against Newton's method from the start: p to 1e-12."""
+    """The single pass of a bandit's round equals Newton's method from the start: p to 1e-12 in every round."""
     player = player_of("bandit", n, smoothing, tuning, 3, estimator=estimator)
     rng = np.random.default_rng(n)
     for t in range(200):
@@ -183,7 +183,9 @@ def test_series_after_one_arm_equals_newton_from_the_start(n, estimator, smoothi
 
 
 def test_updated_weights_are_accurate_after_1e5_rounds():
-    """Weights kept one at a time against weights made from L at the end, tree and no tree."""
+    """Weights that were updated one at a time equal weights computed from L at the end, with and without the tree of
+    sums.
+    """
     for n in (10, 300):
         player = player_of("bandit", n, Entropy(), Schedule.constant(20.0))
         for t in range(100_000):
@@ -204,7 +206,7 @@ def test_probabilities_vanish_only_below_1e_300():
 @pytest.mark.parametrize("estimator", ["geometric", "conditional"])
 @pytest.mark.parametrize("cap", [1, 3, 50, 10**6])
 def test_resampled_weights_have_the_stated_mean(estimator, cap):
-    """Mean of the weight against its closed form; 5 standard errors, so 6e-7 a case."""
+    """Mean of the weight against its closed form: 5 standard errors, so 6e-7 per case."""
     n, draws = 4, 40_000
     player = player_of(
         "bandit", n, Entropy(), Schedule.constant(1.0), 5, estimator=estimator, estimator_parameter=float(cap)
@@ -333,7 +335,9 @@ def _digest(isa: str, threads: int) -> str:
 
 
 def test_bits_are_the_same_for_all_instruction_sets_and_threads():
-    """Nine runs of every learner: lanes of four, a run alone, short vectors and long, one thread and two."""
+    """Nine runs of every learner: lanes of four runs, a single run, short and long vectors, one thread and two
+    threads.
+    """
     assert _digest("base", 1) == _digest("", 1) == _digest("", 2)
 
 
@@ -350,7 +354,7 @@ def test_missing_headers_are_reported_before_the_build(tmp_path):
 
 
 def test_digest_is_computed_from_bytes():
-    """The control of the digest: another seed has another one."""
+    """The control of the digest: another seed gives another digest."""
     record = [hn.play(hn.Bandit(3), np.ones((5, 3)) * 0.5, seed=seed) for seed in (1, 1, 2)]
     one, same, other = (hashlib.sha256(r.counts.tobytes()).hexdigest() for r in record)
     assert one == same
@@ -358,7 +362,7 @@ def test_digest_is_computed_from_bytes():
 
 
 def test_advice_is_checked_before_it_is_used_as_an_index():
-    """The games of Python check their advice; the engine does so too, in the round that would use it."""
+    """Games check their advice in Python; the engine checks it too, in the round that uses it."""
     from hannan import _engine
     from hannan.mathematics import streams
 

@@ -1,4 +1,4 @@
-"""Games of every shape, type and stride: the engine takes what NumPy can lay out, and plays it as the plain copy."""
+"""Games with losses of every shape, type and stride that NumPy supports equal games with a contiguous copy."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ SIZES = [1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 15, 16, 17, 31, 33, 63, 64, 65, 66, 79,
 
 
 def laid_out(rng: np.random.Generator, rounds: int, n: int) -> np.ndarray:
-    """Losses of [0, 1] in one of the ways that NumPy has to lay them out."""
+    """Return losses in [0, 1] in one of the memory layouts of NumPy."""
     plain = (rng.random((rounds, n)) < 0.5).astype(np.float64) if rng.random() < 0.5 else rng.random((rounds, n))
     kind = rng.integers(9)
     if kind == 0:
@@ -52,7 +52,7 @@ def learner_of(rng: np.random.Generator, n: int) -> object:
 @pytest.mark.parametrize("seed", range(8))
 def test_games_of_every_shape(seed):
     rng = np.random.default_rng([seed, 99])
-    for _ in range(250):  # of eight seeds: two thousand games, each played twice
+    for _ in range(250):  # eight seeds: two thousand games, each played twice
         n, rounds, runs = int(rng.choice(SIZES)), int(rng.integers(1, 40)), int(rng.integers(1, 22))
         learner, losses = learner_of(rng, n), laid_out(rng, rounds, n)
         if rng.random() < 0.1:
@@ -71,7 +71,7 @@ def test_games_of_every_shape(seed):
 @pytest.mark.parametrize("seed", range(4))
 def test_advice_of_every_shape(seed):
     rng = np.random.default_rng([seed, 7])
-    for _ in range(250):  # of four seeds: a thousand
+    for _ in range(250):  # four seeds: a thousand games
         actions, experts = int(rng.integers(1, 20)), int(rng.choice(SIZES))
         rounds, runs = int(rng.integers(1, 20)), int(rng.integers(1, 5))
         losses = laid_out(rng, rounds, actions)
@@ -97,7 +97,7 @@ def test_large_and_small_losses(n):
 
 
 def test_invalid_shapes_and_types_are_rejected():
-    """The control: a wrong shape, a wrong type and a bad entry are named, wherever they lie."""
+    """The control: a wrong shape, a wrong type and an invalid entry are reported, for every memory layout."""
     learner = hn.Bandit(4, hn.Entropy(), hn.Fixed(3.0))
     for losses in (np.zeros((3, 5)), np.zeros(4), np.zeros((0, 4)), np.array([["a"] * 4])):
         with pytest.raises(ValueError):

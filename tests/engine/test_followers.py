@@ -1,4 +1,4 @@
-"""Who follows an action is listed 64 experts at a time: the play against the definition, at every edge of that."""
+"""Experts that follow an action are listed 64 at a time: games against the definition, at every boundary."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ def learner(n: int) -> hn.ExpertBandit:
 
 @pytest.mark.parametrize("n", SIZES)
 def test_moves_follow_the_definition(n):
-    """q_j is the weight of those who advise j, and they alone are charged: L_i += loss/q_j, p = softmax(-L/scale)."""
+    """q_j is the weight of the experts that advise j, and only these are charged: L_i += loss/q_j, p =
+    softmax(-L/scale).
+    """
     losses, advice = drawn(n)
     player = learner(n).start(3)
     estimates, moves = np.zeros(n), []
@@ -36,7 +38,7 @@ def test_moves_follow_the_definition(n):
         player.observe(move, row[move.action])
         estimates[follow] += row[move.action] / p[follow].sum()
         moves.append(move.action)
-    # Bytes, and whole numbers: the same moves, in a game.
+    # Advice as bytes and as integers gives the same moves in a game.
     for given in (advice, advice.astype(np.int64)):
         record = hn.play(learner(n), losses, seed=3, advice=given, keep="all")
         assert record.actions[0].tolist() == moves
@@ -46,7 +48,7 @@ def test_moves_follow_the_definition(n):
 @pytest.mark.parametrize("n", [64, 65, 1000])
 @pytest.mark.parametrize("who", ["nobody else", "all"])
 def test_action_advised_by_one_or_by_all_experts(n, who):
-    """An action that a single expert advises, and one that all do: lists of one and of n."""
+    """An action that one expert advises, and one that all experts advise: lists of length 1 and n."""
     losses, _ = drawn(n)
     advice = np.zeros((ROUNDS, n), dtype=np.uint8)
     if who == "nobody else":
@@ -59,9 +61,10 @@ def test_action_advised_by_one_or_by_all_experts(n, who):
 
 @pytest.mark.parametrize("n", [65, 256, 1000, 1024, 1025, 16_400, 20_000])
 def test_tree_draws_arms_in_proportion_to_weights(n):
-    """Partial sums at the top of the tree, and below: each of eight parts of the arms is drawn as often as it weighs.
+    """Partial sums at the top of the tree and below: each of eight parts of the arms is drawn in proportion to its
+    weight.
 
-    Chi-squared with 7 degrees of freedom is below 40.5 but once in 1e6 runs.
+    Chi-square with 7 degrees of freedom exceeds 40.5 once in 1e6 runs.
     """
     row = np.linspace(0.0, 1.0, n)
     record = hn.play(hn.Experts(n, hn.Entropy(), hn.Fixed(0.5)), np.vstack([row, row]), runs=20_000, seed=5, keep="all")

@@ -1,4 +1,4 @@
-"""Frechet and Pareto round after round, by tables of nodes, against the quadrature that refines itself."""
+"""Frechet and Pareto in repeated rounds, by tables of nodes, against adaptive quadrature."""
 
 import numpy as np
 import plays
@@ -18,7 +18,7 @@ LAWS = [
 
 
 def totals(rng, n):
-    """Ties, near ties, and gaps from 1e-2 to 1e8; two scales at once."""
+    """Ties, near ties, and gaps from 1e-2 to 1e8, at two scales."""
     yield np.zeros(n)
     yield rng.random(n)
     yield 10.0 * rng.random(n)

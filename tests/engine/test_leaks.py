@@ -1,4 +1,4 @@
-"""No code for newer machines outside its namespace; `.ci/engine` runs it on the objects of the build."""
+"""No code for newer machines is outside its namespace; `.ci/engine` checks the objects of the build."""
 
 import importlib.util
 import platform
@@ -26,14 +26,14 @@ def test_local_symbols_and_tables_are_not_leaks():
 
 
 def test_control_leaked_function_is_reported():
-    """The control. The first is one that was there: a copy of a run, compiled with AVX2, for every machine."""
+    """The control. The first function is a real case: a copy of a run, compiled with AVX2, for every machine."""
     outside = ["_ZN2hn3Run4copyERKNS_5SetupERKS0_", "_ZNSt6vectorIdE4sizeEv", "_ZN2hn4base4drawEv", "memset"]
     listing = WITHIN + "".join(f"0000000000000000 {kind} {name}\n" for kind, name in zip("WWTi", outside, strict=True))
     assert leaks.leaks(listing) == outside
 
 
 def test_builds_of_this_checkout_have_no_leaks():
-    """Where there is none (an installed wheel), `.ci/engine` has looked."""
+    """If there is no build (an installed wheel), `.ci/engine` has checked it."""
     if platform.machine() == "x86_64" and shutil.which("nm"):
         builds = [ROOT / "build" / name for name in ("editable", "quick")]
         assert [leaks.main(str(folder)) for folder in builds if folder.exists()] == [None] * sum(

@@ -1,6 +1,6 @@
-"""A player, a fleet and a convex leader are used by one caller at a time: who comes while one is at work is refused.
+"""A player, a fleet and a convex leader have one caller at a time: a second caller is rejected without a change.
 
-Nothing has moved then. Under `make sanitize` this also shows that nothing is read that is gone.
+Under `make sanitize` this also shows that no freed memory is read.
 """
 
 import contextlib
@@ -18,7 +18,9 @@ import hannan as hn
 
 @dataclass(frozen=True)
 class Calling(hn.Law):
-    """On [0, 1], which no table follows: it is asked in every round, and then calls whatever is set."""
+    """A law on [0, 1], which cannot be tabulated: it is called in every round, and then calls the function that is
+    set.
+    """
 
     call: ClassVar[Any] = None
 
@@ -58,7 +60,7 @@ ADVICE = [0, 1]
     ids=["bandit", "experts", "advice"],
 )
 def test_law_that_calls_its_player_is_rejected_without_a_change(learner, given, loss):
-    """The control: the same loss, told again without the call, is counted once."""
+    """The control: the same loss without the call is accepted afterwards, and counted once."""
     player = learner.start(1)
     first, _ = player.act(*given), player.act(*given)
     for call in (
@@ -100,7 +102,7 @@ def test_law_that_calls_its_fleet_is_rejected_without_a_change():
 
 
 def test_act_in_a_finalizer_draws_no_move_twice():
-    """The collector may run while a ticket is made."""
+    """The garbage collector may run while a ticket is created."""
     player = hn.Bandit(3).start(0)
 
     class Circle:
@@ -127,7 +129,7 @@ def test_act_in_a_finalizer_draws_no_move_twice():
 
 @pytest.mark.parametrize("setting", ["combine", "replay"])
 def test_exception_of_a_law_is_raised(setting):
-    """Ctrl-C among them: it was told as a smoothing that had failed."""
+    """Ctrl-C is one of them: it was reported as a smoothing that failed."""
 
     class Stopped(KeyboardInterrupt):
         pass
@@ -187,7 +189,7 @@ print("whole", player.certificate().rounds >= 1500)
 
 
 def test_second_thread_of_a_convex_player_is_rejected():
-    """In a process of its own: rows that another thread was reading were moved, which ended it."""
+    """In a separate process: rows that another thread was reading were moved, which ended the process."""
     done = subprocess.run([sys.executable, "-c", THREADS], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout.strip()) == (0, "whole True"), done.stderr
 

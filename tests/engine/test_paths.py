@@ -1,4 +1,4 @@
-"""The first 1,000 moves of every learner are those that were written down before the engine was."""
+"""The first 1,000 moves of every learner equal the recorded moves of the implementation before the engine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hannan.players.load import resumed
 WRITTEN = json.loads(paths.FILE.read_text())
 TABLES = paths.tables()
 POINTS = paths.points()
-#: Where the scale is small a bandit is chaotic: one ulp of its first weights is another arm some 650 rounds later.
+#: With a small scale a bandit is chaotic: an ulp in its first weights leads to another arm about 650 rounds later.
 CHAOTIC = {"bandit, log-barrier, self-confident": 600}
 
 
@@ -30,8 +30,11 @@ def test_moves_equal_the_recorded_ones(name: str) -> None:
 
 @pytest.mark.parametrize("name", CHAOTIC)
 def test_one_ulp_leads_to_other_moves(name: str) -> None:
-    """Why so much is allowed there: after one ulp in one loss of round 5 this engine too parts from itself, round by
-    round, by 1e-13 of p at round 200, 1e-6 at round 600, and then by an arm. The control: elsewhere it does not."""
+    """Reason for the tolerance at small scales: after one ulp in one loss of round 5 the engine differs from itself.
+
+    The difference of p is 1e-13 at round 200 and 1e-6 at round 600, and then another arm is drawn. The control: at
+    other scales this does not happen.
+    """
 
     def apart(name: str, rounds: int) -> list[float]:
         learner, given = TABLES[name]
@@ -63,7 +66,7 @@ def test_regrets_of_convex_games_equal_the_recorded_ones(name: str) -> None:
     written = {int(seed): np.array(regrets) for seed, regrets in WRITTEN["regrets"][name].items()}
     off = np.array([paths.regrets(make, table, seed) - kept for seed, kept in written.items()])
     if "simplex" in name and "logistic" in name:
-        # What was written has an L* too low by 1e-5, since its solver drifted off the simplex: the same for all seeds.
+        # The recorded L* is too low by 1e-5, because that solver drifted off the simplex, for all seeds equally.
         assert -2e-5 < off.min() <= off.max() <= 0.0
         off = off - off[0]
     np.testing.assert_allclose(off, 0.0, atol=1e-9)

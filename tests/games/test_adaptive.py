@@ -1,4 +1,4 @@
-"""Games against adversaries that look at past moves: what they see, what is refused, what the record says."""
+"""Games against adversaries that observe past moves: their observations, rejected arguments, and the record."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ HIDDEN = [
 
 
 def answers(rows):
-    """An adversary that does not look: the rows of a table, one after another."""
+    """An adversary that ignores the past: it returns the rows of a table in order."""
     return lambda t, past: rows[t - 1]
 
 
-# The game is the game
+# Equality with compiled games
 
 
 @pytest.mark.parametrize("learner", [*EXPERTS, *BANDITS, *HIDDEN], ids=repr)
 def test_adversary_that_ignores_the_past_equals_a_table(learner):
-    """Run 0 makes the moves of the compiled game, and pays the same."""
+    """Run 0 makes the moves of the compiled game, with the same loss."""
     rows = np.random.default_rng(1).random((200, 3))
     stepped = hn.play(learner, answers(rows), rounds=200, seed=3, keep="all")
     compiled = hn.play(learner, rows, seed=3, keep="all")
@@ -152,12 +152,12 @@ def test_convex(learner, losses):
         hn.play(learner, lambda t, past: losses, rounds=3)
 
 
-# What it sees
+# Observations of the adversary
 
 
 @pytest.mark.parametrize("learner", [*EXPERTS, *BANDITS, *HIDDEN], ids=repr)
 def test_adversary_receives_past_moves_and_losses(learner):
-    """t - 1 moves and losses, read-only, and p of the coming move where past moves determine it: else None."""
+    """An adversary receives t - 1 moves and losses, read-only, and p of the next move if past moves determine it."""
     rows, seen = np.random.default_rng(1).random((40, 3)), []
 
     def adversary(t, past):
@@ -211,11 +211,11 @@ def test_distribution_of_a_user_defined_learner_is_unknown_unless_stated():
     assert told[-1].tolist() == [0.5, 0.5]
 
 
-# A fresh one for every run
+# One adversary per run
 
 
 class Counting:
-    """Keeps how often it was asked."""
+    """Counts its calls."""
 
     def __init__(self):
         self.asked = 0
@@ -241,7 +241,7 @@ def test_every_run_has_its_own_adversary(adversary):
     assert record.regret.shape == (3, 10)
     assert repr(adversary) in record.note or "Counting" in record.note
     assert "stepped against" in record.note
-    # The control: one object for all runs, which it counts together.
+    # The control: one object for all runs, which counts the calls of all runs.
     with pytest.raises(AssertionError):
         hn.play(hn.Bandit(2), Counting(), rounds=10, runs=3)
 
@@ -352,7 +352,7 @@ def test_records_of_earlier_versions_are_not_adaptive(tmp_path, monkeypatch):
 
 
 def test_adaptive_game_withholds_oblivious_bounds():
-    """The same learner on the same losses: from a table its bound is printed, from an adversary it is not."""
+    """The same learner on the same losses: the bound is printed for a table, and withheld for an adversary."""
     rows = np.random.default_rng(0).random((200, 3))
     for learner in (hn.exp3(3, 200), hn.RandomWalk(3), hn.TsallisShannon(3), hn.exp3_s(3, 200)):
         fixed, asked = hn.play(learner, rows), hn.play(learner, answers(rows), rounds=200)

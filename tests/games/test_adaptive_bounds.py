@@ -1,4 +1,4 @@
-"""Against adversaries that look at past moves: bounds that are proved against anybody hold, and the others break."""
+"""Adversaries that observe past moves: bounds against adaptive adversaries hold, and other bounds are exceeded."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hannan.adversaries import ChargeTheLast, ChargeTheLastPoint, ChargeTheLikel
 
 ARMS = [ChargeTheLast(), ChargeTheLikely(), SpareTheUnlikely()]
 
-# Kept: every learner whose bound is against any losses meets them.
+# Bounds that hold: every learner with a bound against any losses plays against these adversaries.
 
 T = 400
 MEAN = [  # of the mean play, on every sequence
@@ -35,7 +35,7 @@ MOVES = [hn.OnlineGradientDescent(hn.Ball(3), 1.0), hn.ExponentiatedGradient(hn.
 @pytest.mark.parametrize("learner", MEAN, ids=repr)
 @pytest.mark.parametrize("adversary", ARMS, ids=lambda a: type(a).__name__)
 def test_bounds_on_the_mean_play_hold_on_every_run(learner, adversary):
-    """No false alarm is possible: <p_t, l_t> is charged, and the theorems hold on every sequence."""
+    """False alarms are impossible: <p_t, l_t> is charged, and the theorems hold on every sequence."""
     record = hn.play(learner, adversary, rounds=T, runs=3)
     assert record.bound is not None
     assert record.bound.against == "any"
@@ -44,7 +44,7 @@ def test_bounds_on_the_mean_play_hold_on_every_run(learner, adversary):
 
 @pytest.mark.parametrize(("learner", "adversary"), [(one, a) for one, met in DRAWS for a in met], ids=str)
 def test_bounds_on_sampled_moves_hold_in_expectation(learner, adversary):
-    """False alarm below 1e-6, that of `exceeded` at a mean equal to the bound; these means are below it."""
+    """False alarm below 1e-6, that of `exceeded` for a mean equal to the bound; these means are below the bound."""
     record = hn.play(learner, adversary, rounds=T, runs=16)
     assert record.bound is not None
     assert record.bound.against == "any"
@@ -53,7 +53,8 @@ def test_bounds_on_sampled_moves_hold_in_expectation(learner, adversary):
 
 @pytest.mark.parametrize("adversary", ARMS, ids=lambda a: type(a).__name__)
 def test_bounds_on_one_run_hold_under_implicit_exploration(adversary):
-    """own - min Lhat + ln(n/delta)/(2 gamma), delta = 1e-6 for all ten runs together: the false alarm.
+    """own - min Lhat + ln(n/delta)/(2 gamma), with delta = 1e-6 for all ten runs together, which is the false-alarm
+    rate.
 
     Its control is that own - min Lhat alone is exceeded, below.
     """
@@ -67,7 +68,7 @@ def test_bounds_on_one_run_hold_under_implicit_exploration(adversary):
 def test_bounds_on_deterministic_moves_hold(learner):
     record = hn.play(learner, ChargeTheLastPoint(), rounds=T)
     assert record.regret[0, -1] <= record.bound.value
-    # In sight of the move, even.
+    # Even if the loss is chosen after the move.
     player, own = learner.start(), 0.0
     total = np.zeros(3)
     for _ in range(T):
@@ -85,16 +86,18 @@ def test_every_learner_with_an_adaptive_bound_is_tested():
     assert promised <= met
 
 
-# Broken: what is proved for losses fixed in advance only, or for draws that nobody foresees.
+# Bounds that are exceeded: those for losses fixed in advance, or for draws that cannot be predicted.
 
 
 def exceeded(regrets, bound):
-    """Whether the mean is shown to be above the bound: by Student's t, false once in 1e6 for independent runs."""
+    """Return whether the mean is significantly above the bound: by Student's t, wrong once in 1e6 for independent
+    runs.
+    """
     half = stdtrit(len(regrets) - 1, 1.0 - 1e-6) * regrets.std(ddof=1) / math.sqrt(len(regrets))
     return bool(regrets.mean() - half > bound)
 
 
-# At 4,000 rounds the three pay 542 against 365, 535 against 332 and 643 against 407.
+# At 4,000 rounds the three regrets are 542, 535 and 643 against bounds of 365, 332 and 407.
 OBLIVIOUS = [  # learner, runs
     (hn.Bandit(8, hn.Entropy(), hn.Horizon(2000)), 60),
     (hn.Bandit(8, hn.Exponential(), hn.Horizon(1000)), 40),
@@ -104,7 +107,7 @@ OBLIVIOUS = [  # learner, runs
 
 @pytest.mark.parametrize(("learner", "runs"), OBLIVIOUS, ids=str)
 def test_oblivious_bounds_of_bandits_are_exceeded_and_withheld(learner, runs):
-    """The control of the tests above: these adversaries do break what may be broken."""
+    """The control of the tests above: these adversaries do exceed oblivious bounds."""
     rounds = learner.tuning.rounds
     bound = learner.bound(rounds)
     assert bound.against == "oblivious"
@@ -113,29 +116,31 @@ def test_oblivious_bounds_of_bandits_are_exceeded_and_withheld(learner, runs):
     assert exceeded(regrets, bound.value)
     assert record.bound is None
     assert "no non-trivial bound is proved against an adaptive adversary" in record.bound_withheld
-    # "Its expectation is at least the expected regret" fails alike.
+    # "Its expectation is at least the expected regret" fails as well.
     assert exceeded(regrets - record.estimated_regret, 0.0)
-    # The same losses, fixed in advance, are harmless: so it is the looking that does it.
+    # The same losses, fixed in advance, are harmless, so the adaptivity is the reason.
     fixed = np.ones((rounds, 8))
     fixed[int(0.78 * rounds) :, 3] = 0.0
     assert not exceeded(hn.play(learner, fixed, runs=runs).regret[:, -1], bound.value)
 
 
 def test_bound_of_reduced_variance_holds_for_one_arm_only():
-    """Bandit(16, tuning=Horizon(16000)) pays about 1,000 against 686; the pseudo-regret keeps it."""
+    """Bandit(16, tuning=Horizon(16000)) has a regret of about 1,000 and a bound of 686; the pseudo-regret is within
+    it.
+    """
     n, rounds, share = 16, 16_000, 0.88
     learner = hn.Bandit(n, tuning=hn.Horizon(rounds))
     record = hn.play(learner, SpareTheUnlikely(share=share), rounds=rounds, runs=48, seed=1)
     bound = learner.bound().value
     assert record.bound is None
     assert exceeded(record.regret[:, -1], bound)
-    # Each arm is spared with probability 1/n, by symmetry, for (1 - share) T rounds.
+    # By symmetry, each arm has no loss with probability 1/n in the last (1 - share) T rounds.
     one_arm = record.loss[:, -1] - (rounds - (1.0 - share) * rounds / n)
     assert exceeded(bound - one_arm, 0.0)
 
 
 def test_kept_noise_is_exploited():
-    """RandomWalk(2): 5,620 against 1,507 in 20,000 rounds; here 1,100 against 744 in 4,000, and every run."""
+    """RandomWalk(2): 5,620 against a bound of 1,507 in 20,000 rounds; here 1,100 against 744 in 4,000, in every run."""
     learner = hn.RandomWalk(2)
     record = hn.play(learner, ChargeTheLast(), rounds=4000, runs=2)
     assert record.regret[:, -1].min() > 1.2 * learner.bound(4000).value
@@ -144,7 +149,9 @@ def test_kept_noise_is_exploited():
 
 
 def test_kept_noise_of_a_convex_leader_is_exploited():
-    """Fresh noise on the same set keeps its bound; kept noise pays more than three times as much, in every run."""
+    """Fresh noise on the same set stays within the bound; kept noise has more than three times that regret, in every
+    run.
+    """
     regrets = {}
     for fresh in (True, False):
         learner = hn.Convex(hn.Simplex(2), 1.0, loss_bound=1.0, tuning=hn.Horizon(1000), fresh=fresh)
@@ -157,12 +164,12 @@ def test_kept_noise_of_a_convex_leader_is_exploited():
 
 
 def test_known_seed_breaks_the_bound():
-    """A twin with the seed charges every move: 3,459 against 186 in 4,000 rounds."""
+    """A copy with the same seed predicts every move: 3,459 against 186 in 4,000 rounds."""
     learner = hn.Bandit(4, hn.Exponential(), hn.Horizon(4000))
     record = hn.play(learner, Twin(learner=learner, seed=5), rounds=4000, seed=5)
     assert record.best_loss[0] <= 1000.0
     assert record.regret[0, -1] >= 3000.0
-    # It knows that seed only.
+    # The adversary knows this seed only.
     other = hn.play(learner, Twin(learner=learner, seed=6), rounds=4000, seed=5)
     assert other.regret[0, -1] < 400.0
     hedge = hn.hedge(2, 100)

@@ -1,4 +1,6 @@
-"""Everyone against everything: the same losses for all, streams of their own, bounds where they hold."""
+"""Comparisons: equal losses and separate streams for all learners, and bounds only in environments in which they
+hold.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ CLICKS = {"means": [0.2, 0.4, 0.5]}
 
 
 class Watcher:
-    """Plays arm 0 and keeps what it saw."""
+    """Plays arm 0 and stores its observations."""
 
     sees_all = True
     n = 3
@@ -51,13 +53,13 @@ def test_all_learners_of_a_run_receive_the_same_losses() -> None:
     assert seen.shape == (3, 200, 3)
     assert np.array_equal(seen, others)
     assert not np.array_equal(seen[0], seen[1])
-    # arm 0 throughout: its loss is the first column's sum
+    # always arm 0: its loss is the sum of the first column
     assert result.cell("one", "clicks").loss[:, -1].tolist() == seen[:, :, 0].sum(axis=1).tolist()
     assert np.allclose(result.cell("one", "clicks").final, seen[:, :, 0].sum(axis=1) - 200 * 0.2)
 
 
 def test_compiled_learners_receive_the_same_table() -> None:
-    """With one arm there is nothing to choose: everybody pays what the table has."""
+    """With one arm there is no choice: every learner has the losses of the table."""
     table = Tosses(hn.adversaries.Bernoulli([0.3], 500), 9, derived(0, "losses", "one", 1, 500)).whole()
     result = hn.compare(["bandit", "hedge", "adahedge"], {"one": {"means": [0.3]}}, runs=9, rounds=500)
     for cell in result.cells:
@@ -120,7 +122,7 @@ def test_differences_are_paired_run_by_run() -> None:
 
 
 def test_the_verdict_of_a_learner_against_itself_is_open() -> None:
-    """Of the same learner twice; 60 runs, seed fixed: no false alarm, the draw is known."""
+    """Two copies of one learner; 60 runs with a fixed seed, so a false alarm is impossible."""
     result = hn.compare({"a": "bandit", "b": "bandit"}, {"clicks": CLICKS}, runs=60, rounds=500)
     assert result.difference_rows()[0]["better"] == "open"
     broken = hn.compare({"a": "bandit", "b": "bandit@fixed:1000"}, {"clicks": CLICKS}, runs=60, rounds=500)
@@ -128,7 +130,7 @@ def test_the_verdict_of_a_learner_against_itself_is_open() -> None:
 
 
 class OnlyIid:
-    """A learner whose bound holds for i.i.d. losses alone."""
+    """A learner whose bound holds for i.i.d. losses only."""
 
     n = 3
 
@@ -285,7 +287,7 @@ def test_one_run_has_no_interval() -> None:
 
 
 class Stays:
-    """A class of one's own: it is built for every run, with what it asks for."""
+    """User-defined class: it is instantiated for every run, with the arguments that it accepts."""
 
     built: ClassVar[list[tuple[int, int]]] = []
 

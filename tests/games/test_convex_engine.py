@@ -1,4 +1,4 @@
-"""The engine of convex games: the same bits everywhere, live and in whole games; what it reads back is checked."""
+"""The engine of convex games: equal bits everywhere, live and in games; saved fields are checked."""
 
 from __future__ import annotations
 
@@ -87,7 +87,9 @@ def test_player_equals_its_game_bit_for_bit(where, kind, d):
 @pytest.mark.parametrize("where", SETS)
 @pytest.mark.parametrize("d", [1, 2, 3, 7, 8])
 def test_runs_played_together_equal_single_runs(where, d):
-    """Rows of every remainder by four, and so few that a row is read past the end but for care."""
+    """Numbers of rows with every remainder modulo four, and so few rows that a vector load would read beyond the
+    end.
+    """
     for rounds in (1, 2, 3, 50):
         chosen, table = learner(where, "linear", "gamma", d), losses("linear", d, rounds)
         alone = play(chosen, table, runs=5, seed=2, keep="all", threads=1)
@@ -99,7 +101,9 @@ def test_runs_played_together_equal_single_runs(where, d):
 
 
 def test_points_stay_in_the_simplex_while_the_hessian_is_nearly_singular():
-    """The Hessian of one loss has rank one, and a hindsight's ridge is 1e-11: the sum must not drift."""
+    """The Hessian of one loss has rank one, and the ridge of a hindsight computation is 1e-11: the sum must not
+    drift.
+    """
     table = losses("logistic", 4, 200)
     domain = Simplex(4)
     marks = np.arange(1, 201)
@@ -190,7 +194,7 @@ def test_a_player_has_one_caller_at_a_time():
 
 
 def test_slopes_of_a_user_defined_phi_are_broadcast():
-    """A derivative that gives one number for all margins is spread over them, as NumPy does."""
+    """A derivative that returns one number for all margins is broadcast, as in NumPy."""
     leader = Leader(Ball(2))
     leader.observe(np.zeros(2), hn.RankOne([1.0, 0.0], lambda u: 0.3 * u, lambda u: 0.3))
     np.testing.assert_allclose(leader.slope(np.zeros(2)), [0.3, 0.0])

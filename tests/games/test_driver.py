@@ -1,4 +1,4 @@
-"""One driver for every setting: it does what it is asked or refuses by name, stops when told, and builds the record."""
+"""One driver for every setting: it supports or rejects each argument, stops on request, and builds the record."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ POINTS = np.random.default_rng(6).random((60, 2)) / 2
 
 
 class Cyclic:
-    """A stranger's learner."""
+    """User-defined learner."""
 
     n = 3
 
@@ -38,7 +38,7 @@ class Cyclic:
         pass
 
 
-#: name -> (learner, losses, more)
+#: Arguments of `hn.play` by name: learner, losses, further arguments.
 SETTINGS = {
     "experts": (hn.Experts(3), ROWS, {}),
     "adahedge": (hn.AdaHedge(3), 7.0 * ROWS, {}),
@@ -61,7 +61,7 @@ SETTINGS = {
         hn.Convex(hn.Ball(2), 1.0, loss_bound=1.0), lambda t, past: hn.Linear([0.0, 0.0]), {"rounds": 60},
     ),
 }  # fmt: skip
-#: Python steps their rounds.
+#: Settings whose rounds are stepped in Python.
 STEPPED = {"stepped", "stranger", "polytope", "descent", "adaptive", "adaptive points"}
 EVERY = pytest.mark.parametrize("name", SETTINGS)
 
@@ -81,7 +81,7 @@ def test_every_setting_supports_the_arguments_of_play(name):
     again = hn.play(learner, losses, runs=9, seed=2, keep="all", threads=1, **more)
     assert (again.regret[:, record.checkpoints - 1] == record.regret).all()
     assert again.actions.shape[:2] == (9, 60)
-    # The control: another seed is another game, but for those who draw nothing.
+    # The control: another seed gives another game, except for deterministic learners.
     other = hn.play(learner, losses, runs=9, seed=3, keep="all", **more)
     assert (other.actions == again.actions).all() == (name in ("stranger", "descent"))
 
@@ -142,7 +142,7 @@ def test_decision_games_reject_unsupported_losses(name):
 
 
 def test_advice_given_with_blocks_of_losses_must_be_complete():
-    """Some of it was dropped, and where there was none an error of another kind came up. The controls are played."""
+    """Some advice was dropped, and missing advice raised an unrelated error. The controls are played."""
     learner, advice = hn.ExpertBandit(3, 4), np.random.default_rng(0).integers(0, 3, (60, 4))
     shares = np.random.default_rng(1).dirichlet(np.ones(3), (60, 4))
     whole = hn.play(learner, ROWS, advice=advice, keep="all")
@@ -168,14 +168,14 @@ def test_advice_given_with_blocks_of_losses_must_be_complete():
 
 
 def test_comparison_limits_the_threads_of_stepped_games():
-    """Of a comparison some games are stepped: they have one thread, and the others as many as were asked for."""
+    """Some games of a comparison are stepped in Python: they have one thread, and the others as many as requested."""
     places = {"fixed": ROWS, "answers": lambda t, past: ROWS[t - 1]}
     one, two = (hn.compare({"ours": hn.Bandit(3)}, places, runs=4, rounds=60, threads=k) for k in (1, 2))
     assert [row["regret"] for row in one.rows()] == [row["regret"] for row in two.rows()]
 
 
 def test_records_are_built_in_one_place():
-    """The control: the scan finds the one place that there is."""
+    """The control: the search finds the one place that exists."""
     built, plays = [], []
     for file in SOURCE.rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):
@@ -211,7 +211,7 @@ def test_progress_on_a_closed_stream_and_a_failing_terminal(monkeypatch):
 
 
 class Counted(Runner):
-    """Rounds that take as long as they are told."""
+    """Runner whose rounds take a given time."""
 
     setting, total, abreast = "none", None, 40
 
@@ -237,18 +237,22 @@ class Counted(Runner):
 
 @pytest.mark.parametrize("seconds", [1e-9, 1e-6, 1e-4, 2e-3])
 def test_jobs_are_short_from_the_first_one_on(seconds, monkeypatch):
-    """Whatever a round costs, up to the guess of 20 us a number: a job takes 20 ms, and the blocks soon are long."""
+    """For every cost of a round up to the estimate of 20 us per number, a job takes 20 ms, and blocks soon become
+    long.
+    """
     runner = Counted(100.0, seconds, monkeypatch)
     run(runner, 1)
     taken = [limit * runner.abreast * seconds / parts for limit, parts in runner.blocks]
     assert max(taken) <= 2 * JOB_SECONDS
     if seconds <= 1e-6:
-        # It does not crawl either: a handful of blocks to full speed.
+        # Full speed is reached after a few blocks.
         assert max(taken[4:8]) > JOB_SECONDS / 4 or max(limit for limit, _ in runner.blocks) == runner.most
 
 
 def test_first_block_without_wide_vectors_is_short(monkeypatch):
-    """A first job of Entropy would take half a second there. The control: with them, a short game is one block."""
+    """The first job of Entropy would take half a second there. The control: with wide vectors, a short game is one
+    block.
+    """
     from hannan import _engine
     from hannan.games import driver, runners
 
@@ -332,7 +336,7 @@ for name, (learner, losses, more) in games.items():
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_ctrl_c_stops_every_setting_within_50_ms():
-    """In CPU time, since machines are shared. The control: jobs of a second are not stopped in time."""
+    """In CPU time, because machines are shared. The control: jobs of a second are not stopped in time."""
 
     def stopped(*given):
         done = subprocess.run(

@@ -24,7 +24,7 @@ def test_lanes_on_threads_share_nothing(n):
 
 
 def test_three_million_experts():
-    """The memory of so many experts is returned to the system when it is freed."""
+    """The memory for this number of experts is returned to the system when it is freed."""
     rng, n = np.random.default_rng(0), 3_000_000
     advice, losses = rng.integers(0, 4, (6, n), dtype=np.uint8), rng.random((6, 4))
     record = play(ExpertBandit(4, n, Entropy(), Fixed(100.0)), losses, advice=advice)
@@ -88,7 +88,7 @@ def test_one_loss_sequence_per_run():
 
 
 def test_bernoulli_losses_are_drawn_by_the_game():
-    """Mean own loss of a uniform player: 5 standard errors, 6e-7."""
+    """Mean loss of a uniform player: 5 standard errors, 6e-7."""
     means = np.array([0.2, 0.5, 0.8])
     learner = Bandit(3, Entropy(), Fixed(1e9))
     record = play(learner, Bernoulli(means, 2000), runs=50, seed=1)

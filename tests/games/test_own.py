@@ -1,4 +1,4 @@
-"""Algorithms and environments of your own: a plain class plays, and nothing is carried from run to run."""
+"""User-defined algorithms and environments: plain classes play, and no state is carried from run to run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOSSES = np.tile([0.5, 0.25, 1.0], (60, 1))
 
 
 class Turns:
-    """Takes turns; told n and the seed."""
+    """Plays the arms in turn; receives n and the seed."""
 
     def __init__(self, n: int, seed: int) -> None:
         self.n, self.seed, self.t = n, seed, -1
@@ -59,7 +59,7 @@ def test_class_plays_bernoulli_losses_and_adversaries() -> None:
 
 
 class Shared:
-    """Its start always gives the one player that it has: what it learnt in a run it would take into the next."""
+    """Its start always returns the same player, which would carry its state to the next run."""
 
     n = 3
 
@@ -155,7 +155,7 @@ class Stays:
 
 
 class Makes:
-    """A callable object with a method that is a factory, too."""
+    """A callable object, or a method, that is a factory."""
 
     def __init__(self, arm: int) -> None:
         self.arm = arm
@@ -172,7 +172,7 @@ def makes_a_bandit(n: int, rounds: int) -> hn.Bandit:
     return hn.Bandit(n, tuning=hn.Horizon(rounds))
 
 
-#: Factory -> (label in a list, label in a record, the arm that it plays; None for a learner of the package).
+#: Factory -> (label in a list, label in a record, arm that it plays; None for a learner of the package).
 FACTORIES: list[tuple[Any, str, str, int | None]] = [
     (functools.partial(Stays, arm=2), "Stays(arm=2)", "Stays(arm=2)", 2),
     (functools.partial(Stays, 3, 1), "Stays(3, 1)", "Stays(3, 1)", 1),
@@ -222,7 +222,7 @@ def test_factory_builds_one_player_per_run_with_its_own_seed() -> None:
         return Stays(n, 0, seed)
 
     hn.play(make, LOSSES, runs=4)
-    assert len(set(seeds[1:])) == len(seeds[1:]) == 4  # the first call finds out what the factory returns
+    assert len(set(seeds[1:])) == len(seeds[1:]) == 4  # the first call determines what the factory returns
     shared = Stays(3)
     with pytest.raises(ValueError, match=r"<lambda>.*runs 0 and 1"):
         hn.play(lambda: shared, LOSSES, runs=2)

@@ -201,7 +201,7 @@ def test_chart_of_several_records(record):
     drawn = [layer["mark"] for layer in chart["layer"]]
     assert [mark["type"] for mark in drawn] == ["area", "line", "line", "line", "line", "line", "line"]
     assert len({mark["color"] for mark in drawn if "strokeDash" in mark}) == 3
-    # Alone, a record has neither colours nor a legend.
+    # A single record has neither colors nor a legend.
     assert "color" not in record.plot().to_dict()["layer"][0]["encoding"]
 
 

@@ -81,7 +81,7 @@ def test_bandit_player_makes_the_moves_of_run_0(learner):
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 10, 33, 64, 65])
 @pytest.mark.parametrize("scale", [0.05, 5.0, 300.0])
 def test_softmax_bandit_is_the_same_alone_in_lanes_and_stepped(n, scale):
-    """Three implementations: a run alone, lanes, and the player. At scale 0.05 the weights are often recomputed."""
+    """Three implementations: a single run, lanes, and the player. At scale 0.05 the weights are often recomputed."""
     learner, losses = Bandit(n, Entropy(), Fixed(scale)), losses_of(ROUNDS, n, seed=n)
     stepped = moves_of(learner.start(2), losses)
     alone, many = (play(learner, losses, runs=runs, seed=2, keep="all") for runs in (1, 17))

@@ -17,7 +17,7 @@ from hannan.mathematics.laws.light import Exponential
 
 
 class SlowExponential(Law):
-    """The exponential law as a user might write it: density and cdf, no kernel."""
+    """The exponential law as a user would write it: density and cdf, no kernel."""
 
     hazard = 1.0
     support = (0.0, math.inf)

@@ -112,7 +112,7 @@ def test_damaged_files_are_computed_again(
 
 
 def flips(path: Path, to: Path, count: int) -> dict[str, int]:
-    """Flip one bit of a part, again and again; count exports that are the same, different, or rejected."""
+    """Flip one bit of a part in each trial; count exports that are the same, different, or rejected."""
     part = sorted(path.glob("part-*"))[0]
     sound, rng, found = part.read_bytes(), np.random.default_rng(0), {"same": 0, "different": 0, "rejected": 0}
     Folder(path).export(to)
@@ -168,7 +168,7 @@ def test_key_identifies_the_computation() -> None:
         key(environments={"c": np.ones((10, 2))}),
     ]  # fmt: skip
     assert len({frozenset(k) for k in [key(), *others]}) == len(others) + 1
-    # the same description, said by its text or built
+    # the same learner, given as text and as an object
     assert key(learners={"a": hn.Bandit(2, hn.Entropy())}) == key()
 
 
@@ -195,7 +195,7 @@ def test_user_defined_code_is_identified_by_its_source() -> None:
     rejected(lambda: content(iter([1])), "list_iterator")
 
 
-#: Words of the error -> (plan, line of the error).
+#: Words of the error message -> (plan, line of the error).
 BAD = {
     "learner 'x'": ('rounds = 10\n[learners]\na = "exp3"\nx = "exp33"\n[environments]\nc = {means = [0.1, 0.2]}\n', 4),
     "'driftin'": ('rounds = 10\nn = 3\n[learners]\na = "exp3"\n[environments]\nc = "driftin"\n', 6),

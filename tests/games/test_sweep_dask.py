@@ -72,7 +72,7 @@ def test_a_cluster_gives_the_same_bytes_and_survives_a_lost_worker(tmp_path: Pat
     found.export(tmp_path / "cluster.parquet")
     hn.sweep(PLAN, tmp_path / "here", workers=1, progress=False).export(tmp_path / "here.parquet")
     assert (tmp_path / "cluster.parquet").read_bytes() == (tmp_path / "here.parquet").read_bytes()
-    # A client serves as well as an address, and what is done is not computed again.
+    # A client can be passed instead of an address, and finished cells are not computed again.
     with distributed.Client(address, timeout=60) as client:
         assert hn.sweep(PLAN, tmp_path / "out", on=client, progress=False).status["left"] == 0
         more = PLAN | {"rounds": 50, "runs": 2}

@@ -66,7 +66,7 @@ def killed_and_resumed(tmp_path: Path, kills: int, workers: int, sizes: int) -> 
     for _ in range(kills):
         before, deadline = len(list(out.glob("part-*"))), time.monotonic() + 60.0
         running = start(plan, out, workers)
-        # Among the cells, not in the start: once there is something new, a random while, down to nothing.
+        # Kill during the cells, not during the start: after the first new cell, wait a random time.
         while running.poll() is None and len(list(out.glob("part-*"))) == before and time.monotonic() < deadline:
             time.sleep(0.001)
         time.sleep(rng.random() ** 2 * 0.1)
@@ -75,14 +75,14 @@ def killed_and_resumed(tmp_path: Path, kills: int, workers: int, sizes: int) -> 
         running.send_signal(signal.SIGKILL)
         running.wait()
         counts.append(Swept(out).status["done"])
-        assert counts[-1] >= counts[-2]  # what was kept stays
+        assert counts[-1] >= counts[-2]  # earlier results remain
     last = start(plan, out, workers)
     assert last.wait(timeout=300) == 0
     swept = Swept(out)
     assert swept.status["left"] == 0
     swept.export(tmp_path / "killed.parquet")
     assert (tmp_path / "killed.parquet").read_bytes() == (tmp_path / "peace.parquet").read_bytes()
-    assert amid >= kills // 2, counts  # else little was tested
+    assert amid >= kills // 2, counts  # otherwise little was tested
     assert 0 < counts[1] < swept.status["cells"]
     deadline = time.monotonic() + 10.0
     while any(_sweeps(pid) for pid in left_behind) and time.monotonic() < deadline:

@@ -42,7 +42,7 @@ def test_picture_states_its_number_of_sequences(outcomes):
     games = [o for o in outcomes if o.setting == "experts"]
     picture = _map(games, list(dict.fromkeys(o.learner for o in games)))
     shown = {row["losses"] for row in picture.layers[0].rows}
-    assert len(shown) < len({o.adversary for o in games})  # losses that answer a learner differ by learner
+    assert len(shown) < len({o.adversary for o in games})  # losses of adaptive adversaries differ by learner
     assert picture.alt.endswith(f" on {len(shown)} loss sequences.")
 
 
@@ -54,8 +54,8 @@ def test_every_exported_learner_takes_part():
     field = {type(c.build(4, 100)) for s in ("experts", "bandit") for c in contestants(s)}
     field |= {type(c.build(4, 8, 100)) for c in contestants("expert_bandit")}
     field |= {type(c.build(hn.MSets(4, 2), 100)) for c in contestants("combinatorial")}
-    # Convex sets have losses of another kind, and no adversaries in common. Slates are sets of one size, not paths.
-    # Private learners pay for privacy, which the tournament does not measure.
+    # Convex sets have losses of another kind, and no adversaries in common with arms. Slates are sets of one size, not
+    # paths. The regret of private learners includes the cost of privacy, which the tournament does not measure.
     others = {"Convex", "OnlineGradientDescent", "ExponentiatedGradient", "SlateBandit", "PrivateExperts"}
     others |= {"LocallyPrivate", "PrivateBall"}
     assert {cls.__name__ for cls in exported - field} <= others
@@ -110,7 +110,9 @@ def test_exact_expectation_has_an_interval_of_length_zero(outcomes):
 
 
 def test_advice_has_the_stated_accuracy():
-    """The last expert is right 3 times in 4, and by chance in a quarter of the rest: 0.8125 of 20,000, 5 sd."""
+    """The last expert is correct in 3 of 4 rounds, and by chance in a quarter of the others: 0.8125 of 20,000, 5
+    standard deviations.
+    """
     losses = np.random.default_rng(0).random((20_000, 4))
     advice = advised(losses, 16, 0)
     assert (advice[:, :4] == np.arange(4)).all()

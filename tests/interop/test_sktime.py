@@ -26,14 +26,14 @@ def members():
 
 
 def airline():
-    """Passengers by month; in sktime's package, from Box and Jenkins."""
+    """Airline passengers by month, from Box and Jenkins, contained in sktime."""
     from sktime.datasets import load_airline
 
     return load_airline()
 
 
 def test_weights_equal_those_of_combine():
-    """Each row is forecast by members that know the rows before it, and no other."""
+    """Each row is forecast by members that were fitted to the rows before it only."""
     y = airline()
     model = hn.sktime.CombinedForecaster(members(), warm_up=8).fit(y[:100])
     model.update(y[100:103])
@@ -59,7 +59,7 @@ def test_rows_update_the_weights_once():
     assert (model.weights_ == before).all()
     assert model.cutoff[0] == y.index[103]
     assert model.combiner_.certificate().settled == 4
-    # Rows that were seen before do not update the weights; the one new row does.
+    # Rows that were used before do not update the weights; the one new row does.
     model.update(y[98:105])
     assert model.combiner_.certificate().settled == 5
     for warm_up, rows in ((0, 0), (10_000, 5)):
@@ -83,7 +83,7 @@ def test_a_member_without_a_forecast_is_not_available():
 
 
 def test_bounds_hold_on_the_airline_data():
-    """One step ahead through the last year and a half; here the average of the two is hard to beat."""
+    """One step ahead through the last year and a half; in this data the average of the two is hard to beat."""
     told = hn.sktime.CombinedForecaster([*members()[:2]], warm_up=18).fit(airline()).combiner_.certificate()
     assert told.settled == 18
     assert told.total - told.mean <= told.promises.mean
@@ -119,7 +119,7 @@ def test_horizons_required_at_fit():
     told = model.predict()
     assert list(told.index) == list(y.index[123:125])
     assert abs(told / y[123:125] - 1).max() < 0.2
-    # A gap: the row after next is no forecast of its; it sleeps, and the others go on.
+    # A gap: the row after the next one has no forecast of this member, and the other members continue.
     model.update(y[123:124])
     assert model.combiner_.certificate().settled == 6
 

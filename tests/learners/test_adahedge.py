@@ -1,4 +1,4 @@
-"""AdaHedge and experts who sleep: the definitions, written out slowly, are the oracle."""
+"""AdaHedge and unavailable experts, against slow implementations of the definitions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hannan.learners.adahedge import AdaHedge, Seen
 
 
 def naive(losses):
-    """Weights of every round, Delta, V, and <p, l> of the losses, from the definitions."""
+    """Return the weights of every round, Delta, V, and <p, l>, computed from the definitions."""
     n = losses.shape[1]
     L, gap, own, variance, weights, changes = np.zeros(n), 0.0, 0.0, 0.0, [], 0.0
 
@@ -79,7 +79,7 @@ def test_player_follows_the_definition(name):
 
 @pytest.mark.parametrize(("factor", "offset"), [(1e-200, 0.0), (1e6, -3e6), (1e-3, 17.0), (1.0, 1e6), (-1.0, 0.0)])
 def test_weights_do_not_depend_on_units_and_offset(factor, offset):
-    """Other units and another offset, the same play; gains are losses turned round."""
+    """Other units and another offset give the same weights; gains are reflected losses."""
     losses = np.random.default_rng(5).random((200, 4))
     _, weights = step(AdaHedge(4), losses)
     learner = AdaHedge(4, gains=factor < 0)
@@ -95,7 +95,7 @@ def test_weights_do_not_depend_on_units_and_offset(factor, offset):
 
 
 def worst(rng, rounds, n, tries):
-    """Climb to losses with a large regret for their bound; the largest ratios seen."""
+    """Hill climbing to losses with a large regret relative to the bound; returns the largest ratios found."""
     losses = (rng.random((rounds, n)) < 0.5).astype(float)
     best, ratios = -1.0, []
     for _ in range(tries):
@@ -117,7 +117,7 @@ def worst(rng, rounds, n, tries):
 
 @pytest.mark.parametrize(("rounds", "n"), [(3, 2), (8, 2), (8, 3), (40, 2), (40, 4)])
 def test_search_finds_no_losses_that_exceed_the_bounds(rounds, n):
-    """An adversarial search: regret <= 2 Delta and <= the bound printed."""
+    """An adversarial search: regret <= 2 Delta, and at most the printed bound."""
     ratios = worst(np.random.default_rng([rounds, n]), rounds, n, 300)
     assert (ratios <= 1.0 + 1e-9).all()
 
@@ -194,7 +194,9 @@ def test_losses_outside_a_stated_range_are_rejected():
 
 @pytest.mark.parametrize("delay", [1, 3, 20])
 def test_late_losses_are_bounded_by_two_delta(delay):
-    """Losses in any order, of wild sizes; 2 Delta is exact where the potential is, so no slack but rounding."""
+    """Losses in any order and of very different sizes; 2 Delta is exact if the potential is, so only rounding is
+    tolerated.
+    """
     rng = np.random.default_rng(delay)
     for game in range(60):
         n = int(rng.integers(2, 6))
@@ -226,7 +228,9 @@ def masks(rounds, n, seed=0):
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=repr)
 def test_unavailable_experts_are_charged_the_learners_loss(learner):
-    """The same player, fed by hand with the charged vector, has the same state; waking regret is within the bound."""
+    """The same player that receives the charged losses has the same state; the regret in available rounds is within the
+    bound.
+    """
     rounds = 300
     losses, awake = np.random.default_rng(1).random((rounds, 4)), masks(rounds, 4)
     player, by_hand = learner.start(3), learner.start(3)
@@ -277,14 +281,14 @@ def test_ticket_with_unavailable_experts_survives_a_restart(learner, tmp_path):
         for t in range(31, 60):
             one.observe(one.act(awake[t]), losses[t])
     assert (player.distribution() == resumed.distribution()).all()
-    # Field by field the same, and of both that whoever draws from a file's stream may have a twin.
+    # All fields are equal, and both report that the stream is in a file.
     told = resumed.certificate()
     assert told.resumed
     assert player.certificate() == told
 
 
 def test_available_experts_with_underflowing_weights_are_played():
-    """Where the awake hold less than floats can say, they are played by their losses; nothing is NaN."""
+    """If the available experts have underflowing weights, they are played by their losses; no number is NaN."""
     for learner in (hn.Experts(3, hn.Entropy(), hn.Fixed(0.01)), hn.Experts(3, tuning=hn.Fixed(0.01)), AdaHedge(3)):
         player = learner.start(0)
         for _ in range(200):
@@ -316,7 +320,7 @@ def test_invalid_masks_are_rejected_without_a_change():
 
 
 def test_draws_among_available_experts_have_their_probabilities():
-    """10,000 draws; a miss of 5 standard errors has a chance of about 6e-7 an expert."""
+    """10,000 draws; a deviation of 5 standard errors has a probability of about 6e-7 per expert."""
     learner = hn.Experts(3, hn.Entropy(), hn.Fixed(2.0))
     player = learner.start(11)
     player.observe(player.act(), [0.0, 0.5, 1.0])
@@ -333,7 +337,7 @@ def test_draws_among_available_experts_have_their_probabilities():
 @pytest.mark.parametrize("rounds", [1, 2, 50])
 @pytest.mark.parametrize("base", [1.0, 1e100, -3.0, 5e-324])
 def test_losses_one_ulp_apart(base, rounds):
-    """(L* - L-)(L+ - L*)/(L+ - L-): where rounding swallows L+ - L-, a quarter of the spans stands for it."""
+    """(L* - L-)(L+ - L*)/(L+ - L-): if L+ - L- is lost by rounding, it is replaced by a quarter of the spans."""
     row = np.array([base, np.nextafter(base, np.inf)])
     player = hn.AdaHedge(2).start(0)
     for t in range(rounds):

@@ -1,4 +1,4 @@
-"""Against whom each bound holds: a row for every learner of the package, the words, and what they forbid."""
+"""Adversary of each bound: a row for every learner of the package, the sentences, and their consequences."""
 
 import dataclasses
 import math
@@ -13,12 +13,12 @@ from hannan.players.certificate import EVERY_TIME
 
 
 def _told(learner, **asked):
-    """The bound of so many rounds that it is none of "rounds x range"."""
+    """Number of rounds for which the bound is not the trivial one."""
     return learner.bound(getattr(getattr(learner, "tuning", None), "rounds", None) or 10**6, **asked)
 
 
 def flat(told) -> str:
-    """A text in one line."""
+    """Return a text on one line."""
     return " ".join(str(told).split())
 
 
@@ -52,7 +52,7 @@ def test_every_bound_states_its_adversary(learner, against, sense, proof):
 @pytest.mark.parametrize("learner", [hn.Bandit(10), hn.exp3(10), hn.UCB1(10), hn.LBInf(10)], ids=repr)
 @pytest.mark.parametrize("rounds", [5, 30, 1000, 10**6])
 def test_trivial_bound_is_returned_if_no_smaller_one_is_proved(learner, rounds):
-    """Against whom it is asked changes nothing: the least bound is it, and holds on every run, or it is not given."""
+    """The trivial bound does not depend on the requested adversary: it holds on every run, or is not given."""
     least = learner.bound(rounds)
     assert (least.sense == "run") == (least.value == rounds)
     if least.sense == "run":
@@ -68,7 +68,7 @@ def test_every_learner_has_a_row():
     public = [getattr(hn, name) for name in hn.__all__ if name != "sklearn"]
     learners = {cls for cls in public if isinstance(cls, type) and hasattr(cls, "bound") and cls is not hn.Record}
     learners -= {cls for cls in learners if not dataclasses.is_dataclass(cls) or issubclass(cls, hn.Bound)}
-    # The bound of BestLoss is the loss that it assumes; that of a certificate of coverage is a number.
+    # For BestLoss `bound` is the loss that it assumes; for a certificate of coverage it is a number.
     other = {hn.BestLoss, hn.CoverageCertificate}
     assert {cls.__name__ for cls in learners - other} == {type(row[0]).__name__ for row in ROWS}
 
@@ -80,7 +80,7 @@ def test_sentences_about_the_adversary():
     assert "nothing is proved" in hn.RandomWalk(2).bound(20_000).holds
     assert "for the mean play on every loss sequence" in hn.Experts(8).bound(T).holds
     assert "even if a loss depends on the move" in hn.OnlineGradientDescent(hn.Ball(3), 1.0).bound(T).holds
-    assert hn.Bandit(8).bound(3).holds.endswith(": on every run")  # no regret exceeds the rounds
+    assert hn.Bandit(8).bound(3).holds.endswith(": on every run")  # no regret exceeds the number of rounds
     assert "one distribution" in Bound(1.0, {}, "", against="iid").holds
 
 
@@ -106,7 +106,7 @@ def test_gaps_and_assumptions_of_a_proof_are_stated():
     ids=lambda learner: str(learner)[:60],
 )
 def test_printed_bounds_are_cited_and_own_bounds_are_proved(learner):
-    """Some of the printed forms are false as printed: none of them may say that its proof is in the documents."""
+    """Some printed forms are false as printed, so none of them may state that its proof is in the documentation."""
     bound = learner.bound(T, best_loss=100.0, printed=True)
     assert (bound.proof, bound.printed.proof) == ("whole", "published")
 
@@ -160,7 +160,7 @@ def test_certificates_store_the_adversary_of_the_bound():
 
 
 def test_live_player_with_kept_noise_withholds_its_bound():
-    # Charge the expert played last: RandomWalk(2) pays 5,620 in 20,000 rounds, its bound being 1,507.
+    # Charge the expert played last: RandomWalk(2) has regret 5,620 in 20,000 rounds, and its bound is 1,507.
     player, rounds, last = hn.RandomWalk(2).start(seed=0), 4000, 0
     paid, losses = 0.0, np.zeros(2)
     for _ in range(rounds):
@@ -168,17 +168,18 @@ def test_live_player_with_kept_noise_withholds_its_bound():
         player.observe(move, loss)
         paid, losses, last = paid + loss[move.action], losses + loss, move.action
     certificate = player.certificate()
-    assert paid - losses.min() > hn.RandomWalk(2).bound(rounds).value  # false, had it been printed
+    assert paid - losses.min() > hn.RandomWalk(2).bound(rounds).value  # it would be false if it were printed
     assert certificate.bound is None
     assert "keeps its noise" in certificate.withheld
-    assert hn.play(hn.RandomWalk(2), np.eye(2)[np.arange(rounds) % 2]).bound is not None  # fixed losses keep it
+    # for fixed losses the bound holds
+    assert hn.play(hn.RandomWalk(2), np.eye(2)[np.arange(rounds) % 2]).bound is not None
 
 
-# What holds on this run
+# Bounds on this run
 
 
 def test_implicit_exploration_bounds_the_regret_of_this_run():
-    # Whoever sets the losses: here every arm loses 1 until .78 T, then the least likely arm is spared.
+    # For every rule that sets the losses: here every arm loses 1 until .78 T, then the least likely arm has no loss.
     n, rounds, delta = 4, 600, 0.05
     above = 0
     for seed in range(20):
@@ -195,13 +196,13 @@ def test_implicit_exploration_bounds_the_regret_of_this_run():
             if t % 50 == 49:
                 told = player.certificate(delta)
                 above += told.own_loss - losses.min() > told.on_this_run
-    # 20 runs, each wrong with probability at most 0.05 at any time; seeds are fixed, so this never flickers.
+    # 20 runs, each wrong with probability at most 0.05 at any time; seeds are fixed, so the result is always the same.
     assert above == 0
     gamma = hn.exp3_ix(n, rounds).estimator.gamma
     assert told.on_this_run == pytest.approx(told.estimated_regret + math.log(n / delta) / (2 * gamma))
     rows = dict(told.rows())
     assert f"with probability 0.95, {EVERY_TIME}" in rows["this run"]
-    assert told.bound.against == "any"  # of the two numbers a live player shows the one that it can promise
+    assert told.bound.against == "any"  # of the two numbers a live player prints the one that is guaranteed
     assert "this run" not in dict(player.certificate().rows())
     player.act()
     assert "1 pending move" in dict(player.certificate(delta).rows())["this run"]
@@ -247,7 +248,7 @@ def test_exp3_ix_is_bounded_with_high_probability():
         hn.exp3_ix(n, rounds).bound(rounds + 1, delta=delta)
 
 
-# Wherever a bound is shown
+# Places that show a bound
 
 
 def test_pictures_state_the_adversary():

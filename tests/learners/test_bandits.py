@@ -1,4 +1,4 @@
-"""Bandits: reduced variance, arms that sleep, and bounds that are above the regret."""
+"""Bandits: reduced variance, unavailable arms, and regret within the bounds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ADVERSARIES = hn.adversaries.all_adversaries()
 
 
 def reduced_variance_by_hand(n, losses, seed, scale_of):
-    """The definition, with the solver of FTRL and the moves of the player."""
+    """Return the estimate by definition, with the solver of FTRL and the moves of the player."""
     player = hn.tsallis_inf(n).start(seed)
     L = np.zeros(n)
     for t, row in enumerate(losses, start=1):
@@ -75,12 +75,12 @@ def test_bandit_bounds_are_above_the_lower_end_of_the_interval(n, adversary):
         hn.tsallis_inf(n), hn.tsallis_inf(n, False), hn.exp3_ix(n, 2000), hn.exp3_s(n, 2000), hn.TsallisShannon(n)
     ):  # fmt: skip
         record = hn.play(learner, losses, runs=16, seed=3)
-        # 0.999999: a bound that holds is contradicted once in a million.
+        # 0.999999: a true bound is contradicted once in a million.
         assert record.interval(0.999999)[0][-1] <= record.bound.value
 
 
 def test_regret_is_logarithmic_in_both_published_settings():
-    """8 arms, gap 1/8, 10,000 rounds: far below what Exp3 pays (1e-6: intervals of 24 runs at 0.999999)."""
+    """8 arms, gap 1/8, 10,000 rounds: far below the regret of Exp3 (1e-6: intervals of 24 runs at 0.999999)."""
     for means in (
         hn.adversaries.stochastic_means(10_000, 8, 0.125),
         hn.adversaries.stochastically_constrained_means(10_000, 8, 0.125),
@@ -102,7 +102,9 @@ def test_regret_is_logarithmic_in_both_published_settings():
     ids=repr,
 )
 def test_sleeping_arms(learner, tmp_path):
-    """Only the awake are drawn; sleepers are charged what was seen; open moves survive a restart."""
+    """Only available arms are drawn; unavailable ones are charged the observed loss; pending moves survive a
+    restart.
+    """
     player, rng, n = learner.start(3), np.random.default_rng(0), learner.n
     L = np.zeros(n)
     for t in range(120):
@@ -153,7 +155,9 @@ def test_default_bandit_names_a_learner_for_unavailable_arms():
 
 
 def test_bounds_hold_over_the_rounds_in_which_an_arm_is_available():
-    """Arm i against own loss over the rounds it was awake in: the mean over 60 runs, lower end at 0.999999."""
+    """Regret against arm i over the rounds in which it was available: lower end of the mean over 60 runs at
+    0.999999.
+    """
     rounds, n = 400, 3
     rng = np.random.default_rng(5)
     losses, masks = rng.random((rounds, n)) * [0.3, 1.0, 1.0], rng.random((rounds, n)) < 0.7
@@ -171,7 +175,9 @@ def test_bounds_hold_over_the_rounds_in_which_an_arm_is_available():
 
 
 def test_bandit_without_arguments_is_tsallis_inf():
-    """All three left out: Tsallis-INF, variance reduced. One given: the others are those of the least bound."""
+    """All three parts omitted: Tsallis-INF with reduced variance. One part given: the others are those of the smallest
+    bound.
+    """
     half, exact = hn.Tsallis(0.5), hn.ImportanceWeighted()
     units = {"loss_range": (-1.0, 3.0), "gains": True}
     silent = hn.Bandit(4, **units)

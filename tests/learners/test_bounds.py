@@ -1,7 +1,7 @@
-"""The bounds: every figure of the mathematics is a test here, and no exact expected regret is above one.
+"""Bounds: every number of the mathematics is tested, and no exact expected regret exceeds its bound.
 
-A learner of full information plays the same p whatever it draws, so against a fixed sequence its
-expected regret is computed, not sampled.
+A learner with full information has the same p for all draws, so its expected regret on a fixed sequence is computed,
+not sampled.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ C10 = sum(1 / k for k in range(2, 11))  # H_10 - 1, the c' of Exponential at N =
 
 
 def close(bound, value):
-    """Equal but for the rounding, which goes up."""
+    """Return whether the numbers are equal, up to rounding up."""
     return value <= bound.value * (1 + 1e-15) and bound.value <= value * (1 + 1e-9) + 1e-12
 
 
@@ -56,7 +56,7 @@ def test_horizon_bounds_in_general_and_for_hedge():
         assert close(bound, math.sqrt(120 * math.log(2) / 2))
         assert round(bound.value, 3) == 6.449
         assert math.isclose(bound.scale, 1 / math.sqrt(8 * math.log(2) / 120))
-    # Under Hedge's bound with the general tuning a run exceeds 6.449 (6.461): the two do not mix.
+    # With the general tuning a run exceeds the bound of Hedge, 6.449 (6.461), so tuning and bound cannot be combined.
     assert Experts(2, Exponential(), Horizon(120)).bound().scale == pytest.approx(1 / (2 * math.sqrt(0.5 / 120)))
 
 
@@ -65,7 +65,7 @@ def test_anytime_and_self_confident():
     assert close(Experts(10, Exponential(), Anytime()).bound(rounds=500), 2 * math.sqrt(C10 * 0.5 * 500))
     wide = Experts(10, Exponential(), Anytime(3.0)).bound(rounds=400)
     assert close(wide, 3.0 * C10 * 20 + 0.5 * 20 / 3.0)
-    # What it does not need it accepts, and without a best loss it takes the rounds.
+    # Unneeded arguments are accepted, and without a best loss the number of rounds is used.
     learner = Experts(10, Exponential())
     assert learner.bound(rounds=100).value == learner.bound(best_loss=100).value
     assert learner.bound(rounds=1000, best_loss=9).value == learner.bound(best_loss=9).value
@@ -162,7 +162,7 @@ def test_log_barrier_bandit():
     assert round(bound.printed.value) == 929
     assert round(printed.log_barrier_recursion(n, rounds, best, bound.printed.scale), -1) == 12690
     assert Bandit(n, LogBarrier(), BestLoss(1, rounds=1)).bound().value == 1.0
-    # A scale of 1/N of it mends the printed tuning.
+    # The scale divided by N corrects the printed tuning.
     mended = math.sqrt(2 * best / (n * math.log(n * rounds)))
     assert math.isclose(mended * n * math.log(n * rounds), bound.printed.scale)
 
@@ -199,7 +199,7 @@ def test_expert_bandit():
         ExpertBandit(actions, n, clip=0.1).bound(rounds)
 
 
-# Refusals and edge cases
+# Invalid arguments and edge cases
 
 
 @pytest.mark.parametrize("law", [Gaussian(), Weibull(2.0), Weibull(0.5), Gamma(0.5)])
@@ -314,7 +314,7 @@ def tunings(smoothing, rounds, best):
 
 
 def regret_of(learner, losses):
-    """The exact expected regret: the certificate's, which the player keeps as <p, l> summed."""
+    """Return the exact expected regret from the certificate of the player, which sums <p, l>."""
     player = learner.start(0)
     for row in losses:
         player.observe(player.act(), row)
@@ -344,7 +344,7 @@ def sequences(n, rounds):
 
 
 def greedy(learner, rounds):
-    """Each round the 0/1 losses, of those that spare or hit one, few or all, that raise the regret most."""
+    """In each round, use the 0/1 losses that increase the regret most, among those with one, few or all losing."""
     n = learner.n
     player = learner.start(0)
     total = np.zeros(n)
@@ -411,7 +411,7 @@ def test_bound_of_a_fixed_scale_is_attained():
 
 
 def test_paper_key_lemma_needs_the_positive_part():
-    """E1.1: three experts, one loses in turn; at eps = .3 the claimed 2 eps L* + 3 R(A+) is below R(A)."""
+    """Counterexample: three experts lose in turn; at eps = .3 the claimed 2 eps L* + 3 R(A+) is below R(A)."""
     eps = 0.3
     f = 1 / (1 + 2 * math.cosh(eps))
     regret, ahead = 3 * f - 1, 3 * math.exp(-eps) * f - 1

@@ -1,4 +1,4 @@
-"""Bounds of linear losses: closed forms, and searches over adversaries that try to exceed them, with controls."""
+"""Bounds for linear losses: closed forms, and searches over adversaries that try to exceed them, with controls."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ def test_linear_losses_in_a_range():
         assert horizon.bound().value == pytest.approx(math.sqrt(2 * share * c * B * T))
         assert anytime.bound(rounds=T).value == pytest.approx(2 * math.sqrt(share * c * B * T))
         assert anytime.bound(rounds=T).source.startswith("cor:olo" if smooth == 0 else "thm:oco")
-        # At a scale of one's own each is the sum of range and drift.
+        # At a given scale each bound is the sum of range and drift.
         fixed = Convex(box, 1.0, tuning=Anytime(0.2), **told).bound(rounds=T)
         assert fixed.value == pytest.approx((0.2 * c + share * B / 0.2) * math.sqrt(T))
-    # Losses that turn out to be linear have the smaller drift, whatever was known beforehand.
+    # Losses that turn out to be linear have the smaller drift, independent of prior knowledge.
     record = play(Convex(box, 1.0, tuning=Anytime(0.2), loss_bound=B), Linear(np.full((T, 2), 0.02)))
     assert record.bound.value == pytest.approx((0.2 * c + 0.5 * B / 0.2) * math.sqrt(T))
 
@@ -77,7 +77,7 @@ def test_linear_losses_of_any_sign_on_any_set():
 
 @pytest.mark.parametrize(("loss_bound", "most"), [(None, 6.0), (7.0, 6.0), (0.5, 0.5)])
 def test_bound_is_at_most_rounds_times_diameter(loss_bound, most):
-    """However large the noise; and a scale that suits the rounds has a bound of its own, below that."""
+    """The bound holds for any amount of noise; a suitable scale has a smaller bound."""
     ball = Ball(2, 1.5)
     loud = Convex(ball, 2.0, smooth=0, loss_bound=loss_bound, tuning=Fixed(1e6)).bound(10)
     assert 10 * most <= loud.value <= 10 * most * (1 + 1e-12)
@@ -88,7 +88,7 @@ def test_bound_is_at_most_rounds_times_diameter(loss_bound, most):
 
 
 def test_cost_of_ridge_and_solver_in_the_bound():
-    """A ridge of 1e-6 (beta T + E||b||)/r, half of it times r^2; 1e-7 r beta a move for the solver."""
+    """A ridge of 1e-6 (beta T + E||b||)/r costs half of it times r^2; the solver costs 1e-7 r beta per move."""
     d, r, beta, T, best, B, scale = 3, 2.0, 1.5, 100, 5.0, 3.0, 20.0
     ridge = 1e-6 / r * (beta * T + d * scale)
     cost = 0.5 * ridge * r**2 + beta * T * 1e-7 * r
@@ -97,7 +97,7 @@ def test_cost_of_ridge_and_solver_in_the_bound():
     kept = (1 - math.exp(-beta / scale)) / (beta / scale)
     assert curved.terms["bias"] == pytest.approx(cost / kept, rel=1e-9)
     assert curved.value - exact.value == pytest.approx(cost / kept, rel=1e-6)
-    # The other proofs take it in as well.
+    # The other proofs include it as well.
     told = {"loss_bound": B}
     anytime = Convex(Ball(d, r), beta, tuning=Anytime(), **told)
     assert anytime.bounded(10**5, None, bias=7.0).value == pytest.approx(anytime.bound(10**5).value + 7.0)
@@ -109,7 +109,7 @@ def test_cost_of_ridge_and_solver_in_the_bound():
 
 
 def test_bound_of_gaussian_noise_includes_delta_and_solver():
-    """min over epsilon of epsilon/(1 - e^-epsilon) (L* + C + bias) - L* + delta(epsilon) B T, on a grid of its own."""
+    """min over epsilon of epsilon/(1 - e^-epsilon) (L* + C + bias) - L* + delta(epsilon) B T, on a separate grid."""
     r, beta, T, best, B, sigma = 1.0, 1.0, 5000, 400.0, 2.0, 12.0
     learner = Convex(Ball(4, r), beta, GaussianNoise(), Fixed(sigma), loss_bound=B)
     eps = np.geomspace(0.02, 3.0, 3000)
@@ -140,7 +140,7 @@ def test_no_adversary_on_a_ball_exceeds_the_bound(d):
     assert found["horizon"] > 0.8
     assert found["anytime"] > 0.7
     assert found["gamma"] > 0.6
-    # The control: the noise that was used before the dimension fell out, at the same bound, or a fifth of the noise.
+    # The control: the larger noise of the earlier tuning with the same bound, or a fifth of the noise.
     bound = Convex(ball, 1.0, GaussianNoise(), Horizon(T), smooth=0).bound().value
     assert worst_on_a_ball(d, T, lambda t: 0.2 * math.sqrt(T / (2 * d))) > bound
 
@@ -158,7 +158,7 @@ def test_mean_play_of_the_search_equals_that_of_the_learner():
 
 
 def test_the_curvature_is_largest_at_the_origin():
-    """lambda_max of the Hessian of h over a grid: at most E chi_d/(d sigma), and as much at 0."""
+    """lambda_max of the Hessian of h on a grid is at most E chi_d/(d sigma), with equality at 0."""
     rho = np.linspace(1e-3, 30.0, 3000)
     for d in (1, 2, 3, 10, 100):
         h = slope(rho, 1.0, d, gamma=False)
@@ -173,7 +173,7 @@ def test_the_curvature_is_largest_at_the_origin():
 def test_no_sequence_exceeds_the_bound_of_linear_losses_in_a_range():
     T, found = 60, []
     for tuning in (Horizon(T), Anytime()):
-        # Any sign on a simplex has a smaller constant; here that of losses in [0, 1] is what is tried.
+        # For losses of any sign the constant on a simplex is smaller; here the constant for losses in [0, 1] is tested.
         learner = Convex(Simplex(2), 1.0, tuning=tuning, loss_bound=1.0, smooth=0)
         v, G = 0.5, learner.range_constant
         factor = math.sqrt(v * T / (2 * G)) if isinstance(tuning, Horizon) else math.sqrt(v / G)
@@ -183,7 +183,7 @@ def test_no_sequence_exceeds_the_bound_of_linear_losses_in_a_range():
         found.append(worst / bound)
         given = Convex(Simplex(2), 1.0, tuning=Fixed(factor), loss_bound=1.0, smooth=0).bound(rounds=T)
         assert given.value <= bound * (1 + 1e-9) or not isinstance(tuning, Horizon)
-        # The learner's own constants, tuned for the least.
+        # The learner with its own constants, tuned for the smallest bound.
         scales = learner.schedule()
         assert worst_on_two_points(T, lambda t, s=scales: s.scale(t, 0.0)) <= learner.bound(rounds=T).value
         # The control: a tenth of the noise.

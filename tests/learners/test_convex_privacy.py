@@ -1,4 +1,6 @@
-"""Privacy of moves: whose noise it is, what a certificate may state, and exact laws that try to exceed a statement."""
+"""Privacy of moves: sources of noise, statements of certificates, and exact distributions that try to exceed a
+statement.
+"""
 
 from __future__ import annotations
 
@@ -38,12 +40,14 @@ def logistic(T: int, d: int) -> Logistic:
     return Logistic(z, rng.random(T) < 1 / (1 + np.exp(-4 * z[:, 0])))
 
 
-# The operating system's noise
+# Noise of the operating system
 
 
 @pytest.mark.parametrize("d", [1, 2, 5])
 def test_noise_of_the_operating_system_has_its_distribution(d):
-    """Kolmogorov-Smirnov on norm and on a coordinate, each refused at p < 1e-7: 12 tests, about 1e-6 in all."""
+    """Kolmogorov-Smirnov for the norm and for a coordinate, each rejected at p < 1e-7: 12 tests, about 1e-6 in
+    total.
+    """
     for noise, norm in ((GammaNoise(), stats.gamma(d)), (GaussianNoise(), stats.chi(d))):
         drawn = np.array([system_noise.standard(noise.kernel, d) for _ in range(4000)])
         assert stats.kstest(np.linalg.norm(drawn, axis=1), norm.cdf).pvalue > 1e-7
@@ -52,13 +56,13 @@ def test_noise_of_the_operating_system_has_its_distribution(d):
 
 
 def test_draws_have_the_resolution_of_doubles():
-    """A uniform below 2^-8 that is no multiple of 2^-53, and normals and exponentials alike: 200,000 draws."""
+    """Uniforms below 2^-8 that are not multiples of 2^-53, and the same for normals and exponentials: 200,000 draws."""
     u = system_noise.uniforms(200_000)
     assert u.min() > 0.0
     assert u.max() < 1.0
     assert stats.kstest(u, "uniform").pvalue > 1e-7
     small = u[u < 2.0**-8] * 2.0**53
-    # 700 of them and more, each a multiple with probability at most 1/256.
+    # At least 700 of them, each a multiple with probability at most 1/256.
     assert (small != np.floor(small)).mean() > 0.9
     e = system_noise.exponentials(200_000)
     assert stats.kstest(e, "expon").pvalue > 1e-7
@@ -67,7 +71,7 @@ def test_draws_have_the_resolution_of_doubles():
 
 
 class Fixed64:
-    """Words that are the same each time, in the place of the operating system's."""
+    """The same words each time, instead of those of the operating system."""
 
     def __init__(self) -> None:
         self.rng = np.random.default_rng(0)
@@ -77,7 +81,9 @@ class Fixed64:
 
 
 def test_private_player_draws_from_the_operating_system_only(monkeypatch):
-    """With the system's bytes held fixed, players without a seed move alike, and those with a seed never ask."""
+    """With fixed bytes of the system, players without a seed make equal moves, and those with a seed do not use the
+    bytes.
+    """
     losses = {"linear": Linear(logistic(6, 3).z), "curved": logistic(6, 2)}
     makes = {"linear": linear, "curved": curved}
 
@@ -100,7 +106,7 @@ def test_private_player_draws_from_the_operating_system_only(monkeypatch):
             assert moves(kind, None) == first
             held.setattr(system_noise, "_words", lambda n: pytest.fail("not asked for"))
             moves(kind, 7)
-    # The control: a player that promises no privacy draws from its own stream.
+    # The control: a player without a privacy guarantee draws from its own stream.
     with monkeypatch.context() as held:
         held.setattr(system_noise, "_words", lambda n: pytest.fail("not asked for"))
         Convex(Ball(3), 2.0, tuning=Fixed(4.0), smooth=0).start(1).act()
@@ -196,7 +202,7 @@ def test_privacy_of_curved_losses_in_closed_form():
     parts = levels(learner, "rank-one")
     assert parts.output == pytest.approx(0.2 * learner.privacy().epsilon)
     assert output_scale(learner) == pytest.approx(2e-3 / parts.output)
-    # The ridge by default is smooth/level, and J is then below the level.
+    # The default ridge is smooth/level, and J is then below the level.
     assert curved().privacy_ridge() == pytest.approx(0.25 * 4.0)
     noise = GaussianNoise(1e-5)
     gaussian = curved(noise=noise, tuning=Fixed(5.0), ridge=0.5)
@@ -248,7 +254,7 @@ def test_privacy_is_withheld_with_the_reason():
 
 def test_ridge_of_a_private_learner_does_not_depend_on_the_number_of_losses():
     assert curved(ridge=0.3).ridge_after(0, 4.0) == curved(ridge=0.3).ridge_after(1000, 4.0) == 0.3
-    # The control: that of a regret bound does.
+    # The control: the ridge of a regret bound does depend on it.
     open_ = Convex(Ball(2), 1.0, tuning=Fixed(4.0), smooth=0.25)
     assert open_.ridge_after(0, 4.0) < open_.ridge_after(1000, 4.0)
 
@@ -265,7 +271,7 @@ def test_private_games_are_those_of_the_player_and_below_their_bound(domain):
         move = player.act()
         assert move.action == tuple(record.actions[0, t])
         assert domain.contains(move.action)
-        # What the solver left is not told, only what was promised.
+        # The remaining error of the solver is not released, only the accuracy.
         assert move.distance == 1e-3
         player.observe(move, loss)
     cost = 0.25 * domain.radius**2 + 40 * (1e-3 + 2 * output_scale(learner))
@@ -303,7 +309,7 @@ def test_gradient_steps_reach_the_minimizer_of_newton(domain, monkeypatch):
         descend(lambda x: x - 3.0, domain.project, 1.0, -1.0, domain.center)
 
 
-# Exact laws in one dimension, with atoms at both ends of X = [-1, 1]
+# Exact distributions in one dimension, with atoms at both ends of X = [-1, 1]
 
 GRID = np.linspace(-1.0, 1.0, 1601)
 
@@ -317,12 +323,12 @@ def masses(losses: list[Loss], ridge: float, tail) -> np.ndarray:
 
 
 def excess(p: np.ndarray, q: np.ndarray, epsilon: float) -> float:
-    """sup over sets of P(B) - e^epsilon Q(B)."""
+    """Return sup over sets of P(B) - e^epsilon Q(B)."""
     return float(np.maximum(p - math.exp(epsilon) * q, 0.0).sum())
 
 
 def worlds(shape: str, seed: int) -> tuple[list[Loss], Loss, float, float]:
-    """(history, one loss more, its lipschitz on X, its curvature)."""
+    """(history, one further loss, its Lipschitz constant on X, its curvature)."""
     rng = np.random.default_rng(seed)
     z = rng.uniform(0.5, 3.0, (4, 1)) * rng.choice([-1.0, 1.0], (4, 1))
     make = {
@@ -350,7 +356,9 @@ KINDS = ("linear", "logistic", "hinge", "huber", "squared")
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_gamma_levels_hold_in_both_directions_and_need_the_ridge(kind):
-    """Exact cell masses: forward beta/scale, backward beta/scale + J; a twentieth of the ridge exceeds that."""
+    """Exact cell masses: forward beta/scale, backward beta/scale + J; with a twentieth of the ridge this is
+    exceeded.
+    """
     exceeded = 0
     for seed in range(12):
         history, loss, beta, smooth = worlds(kind, seed)
@@ -368,7 +376,7 @@ def test_gamma_levels_hold_in_both_directions_and_need_the_ridge(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_gaussian_deltas_hold_in_both_directions(kind):
-    """delta_0 where phi' has one sign, 2 delta_0 elsewhere; backward at epsilon - J."""
+    """delta_0 if phi' has one sign, 2 delta_0 otherwise; backward at epsilon - J."""
     exceeded, closest = 0, 0.0
     shape = {"linear": "linear", "logistic": "one-signed", "hinge": "one-signed"}.get(kind, "rank-one")
     for seed in range(12):
@@ -389,15 +397,17 @@ def test_gaussian_deltas_hold_in_both_directions(kind):
 
 
 def released(points: np.ndarray, weights: np.ndarray, scale: float, ends: np.ndarray) -> np.ndarray:
-    """Cell masses of a point of a law plus Laplace noise."""
+    """Return the cell masses of a distribution plus Laplace noise."""
     cdf = stats.laplace.cdf(ends[:, None] - points, scale=scale) @ weights
     return np.diff(cdf, prepend=0.0, append=weights.sum())
 
 
 @pytest.mark.parametrize("kind", ["logistic", "huber"])
 def test_the_statement_of_a_learner_holds_for_a_hostile_solver(kind):
-    """A solver that answers on a grid of its own for each data set, r from the argmin: without output noise a look
-    at the digits tells the two apart; with it the stated epsilon holds."""
+    """A solver whose result is on another grid for each data set, within r of the argmin.
+
+    Without output noise the digits distinguish the two data sets; with it the stated epsilon holds.
+    """
     for seed in range(4):
         history, loss, beta, smooth = worlds(kind, seed)
         r, cells = 0.02, np.linspace(-1.5, 1.5, 1201)
@@ -421,7 +431,9 @@ def test_the_statement_of_a_learner_holds_for_a_hostile_solver(kind):
 
 
 def test_two_curved_moves_compose_by_the_majorant_only():
-    """Both moves after the loss, exact product laws: within the majorant; beyond the linear composition."""
+    """Both moves after the loss, with exact product distributions: within the majorant, and beyond the linear
+    composition.
+    """
     worst, beyond = 0.0, 0.0
     for seed in range(6):
         rng = np.random.default_rng(100 + seed)
@@ -434,7 +446,7 @@ def test_two_curved_moves_compose_by_the_majorant_only():
                 [masses(part, ridge, normal(sigma))[::4] for part in (before, [*before, loss])]
                 for before in (history, between)
             ]
-            # Cells are merged by fours to keep the product small; that can only lose.
+            # Cells are merged in groups of four to keep the product small, which can only decrease the divergence.
             pairs = [
                 [
                     np.add.reduceat(masses(part, ridge, normal(sigma)), np.arange(0, 1602, 6))
@@ -453,7 +465,7 @@ def test_two_curved_moves_compose_by_the_majorant_only():
 
 @pytest.mark.parametrize("shape", ["one-signed", "rank-one"])
 def test_the_majorant_is_above_its_expectation_and_near_it(shape):
-    """delta at the epsilon given, by 100,000 samples of sums of V: at most the target, within six standard errors."""
+    """delta at the given epsilon, from 100,000 samples of sums of V: at most the target, within six standard errors."""
     rng = np.random.default_rng(1)
     for mu, rounds, delta in ((0.5, 1, 1e-2), (0.3, 5, 1e-2), (1.0, 3, 3e-2), (0.05, 30, 1e-2)):
         epsilon = composed_epsilon(mu, shape, rounds, delta)

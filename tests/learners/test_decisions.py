@@ -1,4 +1,4 @@
-"""Combinatorial decisions: the oracles, FPL and FPL-TRIX, and what every player of decisions must keep."""
+"""Combinatorial decisions: the oracles, FPL and FPL-TRIX, and the contract of players of decisions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_oracles_find_the_cheapest_decision():
     for decisions, count in zip(decision_sets(), (15, 6, 6), strict=True):
         choices = decisions.every()
         assert len(choices) == count
-        # Nothing is missing: whatever is the answer to some costs is listed.
+        # No decision is missing: the best decision for any costs is in the list.
         costs = np.random.default_rng(0).standard_normal((600, decisions.d))
         assert (np.unique(decisions.best_each(costs), axis=0) == np.unique(choices, axis=0)).all()
         assert choices.sum(axis=1).max() == decisions.most
@@ -70,7 +70,7 @@ def test_players_of_decisions_save_load_and_reject(kind, tmp_path):
 
 @pytest.mark.parametrize("which", [0, 1, 2])
 def test_a_game_makes_the_moves_of_its_players(which):
-    """Blocks of rounds (FPL) and runs abreast (FPL-TRIX) are the stepped play bit for bit, and so is run 0."""
+    """Blocks of rounds (FPL) and parallel runs (FPL-TRIX) equal stepped games bit for bit, and so does run 0."""
     decisions = decision_sets()[which]
     losses = np.random.default_rng(7).random((120, decisions.d))
     for learner in learners(decisions):
@@ -113,7 +113,9 @@ def test_results_do_not_depend_on_blocks(monkeypatch):
 
 @pytest.mark.parametrize("which", [0, 1, 2])
 def test_players_of_decisions_keep_the_contract(which):
-    """Decisions are decisions; inputs stay; the seed is the play; late and forgotten order is taken; ties and zeros."""
+    """Moves are decisions; inputs are unchanged; the seed determines the moves; late and dropped feedback, ties and
+    zeros are accepted.
+    """
     decisions = decision_sets()[which]
     listed = {tuple(row) for row in decisions.every()}
     for learner in learners(decisions):
@@ -148,9 +150,11 @@ def test_players_of_decisions_keep_the_contract(which):
 
 
 def test_player_and_losses_of_one_seed_are_independent():
-    """Losses drawn by default_rng(seed) and a player of the same seed share no randomness: coins cannot be beaten.
+    """Losses drawn by default_rng(seed) and a player with the same seed share no randomness, so coin flips cannot be
+    predicted.
 
-    The expected loss of every decision is T m/2 = 1000, sd sqrt(T m/12) = 12.9; below 1000 - 5 sd: 3e-7.
+    The expected loss of every decision is T m/2 = 1000, with standard deviation sqrt(T m/12) = 12.9; a loss below 1000
+    - 5 standard deviations has probability 3e-7.
     """
     rounds, decisions = 1000, hn.MSets(8, 2)
     for seed in (0, 1):

@@ -1,4 +1,4 @@
-"""Bandits with late feedback: Tsallis-INF while losses are prompt, and the minimiser that it says."""
+"""Bandits with late feedback: equality with Tsallis-INF without delay, and the stated minimizer."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_distribution_minimizes_the_stated_objective():
 
 
 def test_prompt_bound_is_that_of_tsallis_inf():
-    """4 sqrt(n T) - 2 sqrt T while no loss was late; one late loss is enough for the larger bound."""
+    """4 sqrt(n T) - 2 sqrt T if no loss was late; one late loss is enough for the larger bound."""
     n, T = 8, 10_000
     bound = hn.TsallisShannon(n).bound(T)
     assert bound.value == pytest.approx(4 * math.sqrt(n * T) - 2 * math.sqrt(T), rel=1e-12)
@@ -54,7 +54,7 @@ def test_prompt_bound_is_that_of_tsallis_inf():
     assert late.value > 4 * math.sqrt(n * T)
     assert late.proof == "published"
     assert hn.TsallisShannon(n, (0.0, 2.0)).bound(T).value == pytest.approx(2 * bound.value, rel=1e-12)
-    assert hn.TsallisShannon(n).bound(5).condition == ""  # no regret exceeds the rounds
+    assert hn.TsallisShannon(n).bound(5).condition == ""  # no regret exceeds the number of rounds
 
 
 def test_certificate_after_one_late_loss_has_the_larger_bound():
@@ -63,7 +63,7 @@ def test_certificate_after_one_late_loss_has_the_larger_bound():
         player.observe(player.act(), 0.5)
     prompt = player.certificate().bound
     assert prompt.value == pytest.approx(4 * math.sqrt(200) - 20, rel=1e-12)
-    assert prompt.condition == ""  # the player saw that none was late
+    assert prompt.condition == ""  # the player observed that no loss was late
     first, second = player.act(), player.act()
     player.observe(first, 0.5)
     player.observe(second, 0.5)

@@ -1,4 +1,4 @@
-"""Experts: Hedge is Gumbel and the textbook; defaults."""
+"""Experts: Hedge equals Gumbel perturbations and its definition; defaults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""FPL-TRIX: what it learns, and how often it redraws."""
+"""FPL-TRIX: regret in a simple game, and the number of redraws."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ def test_fpl_trix_learns_the_cheap_components():
     rounds, decisions = 1500, hn.MSets(6, 2)
     losses = (np.random.default_rng(1).random((rounds, 6)) < [0.05, 0.05, 0.6, 0.6, 0.6, 0.6]).astype(float)
     record = hn.play(hn.FPLTrix(decisions), losses, runs=4, seed=2)
-    # At random it would pay 2 * 1500 * (4/6) * 0.55 = 1100 more than the best.
+    # Uniformly random decisions would lose 2 * 1500 * (4/6) * 0.55 = 1100 more than the best decision.
     assert record.mean_regret[-1] < 400
     assert record.bound is None
     assert "O(m^2 d log dT)" in record.bound_withheld
 
 
 def test_resampling_estimates_the_inverse_probability():
-    """K_i is geometric with success q + gamma (1 - q): its mean over 40,000 draws of round 1, 5 sd (6e-7).
+    """K_i is geometric with success probability q + gamma (1 - q): mean over 40,000 draws of round 1, 5 standard
+    deviations (6e-7).
 
-    In round 1 all components are alike and q = m/d; given that i is chosen K_i is independent of the choice.
+    In round 1 all components are equivalent and q = m/d; given that i is chosen, K_i is independent of the choice.
     """
     learner, runs = hn.FPLTrix(hn.MSets(6, 2)), 40_000
     losses = np.tile(20.0 * np.ones(6), (runs, 1))
@@ -31,5 +32,5 @@ def test_resampling_estimates_the_inverse_probability():
     seen = trials[chosen > 0.0]
     assert seen.size == 2 * runs
     assert (trials[chosen == 0.0] == 0.0).all()
-    sd = np.sqrt((1 - success) / success**2 / runs)  # as if the two of a decision were one
+    sd = np.sqrt((1 - success) / success**2 / runs)  # as if the two components of a decision were one
     assert abs(seen.mean() - 1 / success) < 5 * sd

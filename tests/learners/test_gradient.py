@@ -1,4 +1,4 @@
-"""Gradient learners: their bounds in closed form, and the steps that these are of."""
+"""Gradient learners: their bounds in closed form, and their steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Epsilon-greedy, and explore then commit: the engine equals slow transcriptions, the steps of their bounds hold."""
+"""Epsilon-greedy and explore-then-commit: the engine equals slow implementations, and the steps of their bounds
+hold.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ def test_epsilon_greedy_follows_its_definition(epsilon):
 @pytest.mark.parametrize("explore", [1, 7])
 def test_explore_then_commit_follows_its_definition(explore):
     table = np.random.default_rng(4).random((200, 4)) * [0.5, 0.6, 0.9, 1.0]
-    table[100:] = 1.0 - table[100:]  # what comes after moves nothing
+    table[100:] = 1.0 - table[100:]  # later losses change nothing
     player, seen = hn.ExploreThenCommit(4, 200, explore).start(seed=5), [[] for _ in range(4)]
     for row in table:
         p = player.distribution()
@@ -52,7 +54,7 @@ def test_number_of_exploration_rounds_minimizes_the_bound():
 
 
 def test_the_leader_of_m_losses_has_a_small_gap():
-    """E gap <= sqrt(ln n/m), over gaps by search: exact for two coins, by the binomial law."""
+    """E gap <= sqrt(ln n/m), for gaps found by search: exact for two coins, by the binomial distribution."""
     from scipy.stats import binom
 
     for m in (1, 4, 25, 100):
@@ -67,7 +69,7 @@ def test_the_leader_of_m_losses_has_a_small_gap():
 
 
 def test_sum_of_epsilon_greedy_is_an_upper_bound():
-    """Round by round, and in stretches: never below, and within three in a hundred of it."""
+    """Sums per round and per block: the second is never smaller, and at most three percent larger."""
     for n, rounds in ((2, 5000), (5, 200_000)):
         learner = hn.EpsilonGreedy(n)
         x, paid = 0.0, 0.0

@@ -1,4 +1,4 @@
-"""UCB1, MOSS and KL-UCB: the engine equals slow transcriptions, and what they promise is kept where it is promised."""
+"""UCB1, MOSS and KL-UCB: the engine equals slow implementations, and bounds hold under their conditions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RULES = [
     (hn.KLUCB(4), lambda x, t: arm_sums.kl_ucb(x, t, 3.0)),
     (hn.KLUCB(4, c=0.0), lambda x, t: arm_sums.kl_ucb(x, t, 0.0)),
 ]
-#: Rates of rare clicks, and losses between 0 and 1.
+#: Means of rare clicks, and losses between 0 and 1.
 TABLES = {
     "clicks": (np.random.default_rng(1).random((600, 4)) > [0.02, 0.05, 0.05, 0.12]).astype(float),
     "between": np.random.default_rng(2).random((600, 4)) * [0.5, 0.6, 0.9, 1.0],
@@ -34,7 +34,7 @@ def test_moves_follow_the_definition(learner, scores, table):
         p = player.distribution()
         np.testing.assert_allclose(p, arm_sums.even(scores(seen, t)), atol=1e-15)
         move = player.act()
-        assert move.probability == p[move.action]  # 1 where the rule leaves one arm
+        assert move.probability == p[move.action]  # 1 if the rule selects one arm
         seen[move.action].append(row[move.action])
         player.observe(move, float(row[move.action]))
 
@@ -81,8 +81,10 @@ def test_a_live_certificate_has_the_bound_while_losses_are_prompt(learner):
 @pytest.mark.parametrize("n", [2, 5])
 @pytest.mark.parametrize("gap", [0.02, 0.1, 0.3])
 def test_regret_on_bernoulli_losses_is_within_the_bounds(n, gap):
-    """A search over gaps: where the regret comes nearest to its bound. Means of 60 runs; a bound is passed by chance
-    with a probability far below 1e-6, since none comes near it."""
+    """A search over gaps for the regret closest to its bound.
+
+    Means of 60 runs; none is close to its bound, so a false alarm has probability far below 1e-6.
+    """
     rounds = 20_000
     means = [0.5 - gap / 2, *[0.5 + gap / 2] * (n - 1)]
     coins = hn.adversaries.Bernoulli(means, rounds)
@@ -106,7 +108,7 @@ def test_the_bounds_in_numbers():
 
 
 def test_deviations_of_kl_ucb_sum_to_7_ln_ln():
-    """sum_s e ceil(f ln s) e^(-f), f = ln s + 3 ln ln s, s from 3: what Garivier and Cappe bound by 7 ln ln T."""
+    """sum_s e ceil(f ln s) e^(-f), f = ln s + 3 ln ln s, from s = 3 on: Garivier and Cappe bound it by 7 ln ln T."""
     s = np.arange(3.0, 300_000.0)
     f = np.log(s) + 3.0 * np.log(np.log(s))
     sums = np.cumsum(math.e * np.ceil(f * np.log(s)) * np.exp(-f))
@@ -115,13 +117,15 @@ def test_deviations_of_kl_ucb_sum_to_7_ln_ln():
 
 
 def test_gain_of_the_best_arm_in_hindsight_is_bounded():
-    """E[T mu - min L_i] <= sqrt(T ln n/2), n coins of one mean; 4000 games, 5 sd above would be a chance of 3e-7."""
+    """E[T mu - min L_i] <= sqrt(T ln n/2) for n coins with one mean; 4000 games, 5 standard deviations above have
+    probability 3e-7.
+    """
     rng = np.random.default_rng(0)
     for n in (2, 8, 50):
         gained = 500.0 - rng.binomial(1000, 0.5, (4000, n)).min(axis=1)
         most = math.sqrt(1000 * math.log(n) / 2)
         assert gained.mean() - 5 * gained.std() / math.sqrt(4000) < most
-        assert gained.mean() > 0.4 * most  # it is not for nothing
+        assert gained.mean() > 0.4 * most  # the term is needed
 
 
 def test_bound_is_withheld_unless_losses_are_iid():
@@ -132,13 +136,16 @@ def test_bound_is_withheld_unless_losses_are_iid():
     drifting = hn.adversaries.Bernoulli(np.linspace([0.1, 0.9, 0.5], [0.9, 0.1, 0.5], 3000))
     assert hn.play(hn.UCB1(3), drifting).bound is None
     assert hn.play(hn.UCB1(3), hn.adversaries.Bernoulli([0.1, 0.2, 0.3], 3000)).bound.against == "iid"
-    assert hn.play(hn.UCB1(3), table[:10]).bound_withheld == ""  # no regret exceeds the rounds, whatever they are
+    # no regret exceeds the number of rounds, for any losses
+    assert hn.play(hn.UCB1(3), table[:10]).bound_withheld == ""
     with pytest.raises(hn.Withheld, match="no non-trivial bound is proved against an adaptive adversary"):
         hn.UCB1(3).bound(10**5, against="any")
 
 
 def test_adversary_that_knows_the_rule_causes_linear_regret():
-    """Whoever knows the rule charges the arms that it may play next: every round is lost, a share of T is regret."""
+    """An adversary that knows the rule charges the arms that may be played next: every round is lost, and regret is
+    linear.
+    """
 
     def foresees(t, past):
         return (past.distribution == past.distribution.max()) * 1.0

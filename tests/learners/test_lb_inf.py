@@ -13,7 +13,9 @@ CURVE = 4.0 * (math.log(2.0) - 0.5)
 
 
 def drawn(player, L, g):
-    """p of the log-barrier with a scale g_i per arm, by bisection, which the player must have; its move; |e_i - p|."""
+    """Return p of the log-barrier with one scale g_i per arm, by bisection, which must equal that of the player; its
+    move; |e_i - p|.
+    """
     d = L - L.min()
     low, high = 0.0, g.sum()
     for _ in range(200):
@@ -28,7 +30,9 @@ def drawn(player, L, g):
 
 
 def by_hand(losses, seed):
-    """The definition, solved by bisection, with the moves of the player: p, lhat of each round, g, v of each round."""
+    """Return the definition, solved by bisection, with the moves of the player: p, lhat of each round, g, v of each
+    round.
+    """
     n = losses.shape[1]
     g, m, S, N = np.full(n, 2.0), np.full(n, 0.5), np.zeros(n), np.zeros(n)
     player = hn.LBInf(n).start(seed)
@@ -60,12 +64,12 @@ def test_every_step_of_the_proof_on_a_path(kind):
     }[kind]
     p, estimates, g, v = by_hand(losses, seed=3)
     s = math.log(rounds + math.e - 1)
-    # On the path, against every u: sum <lhat, p - u> <= sum g ln 1/u - 2 n ln n + 2 k s sum (g - 2).
+    # On the path, for every u: sum <lhat, p - u> <= sum g ln 1/u - 2 n ln n + 2 k s sum (g - 2).
     for u in (np.full(n, 1 / n), *(0.97 * np.eye(n) + 0.03 / n)):
         own = ((p - u) * estimates).sum()
         most = (g * np.log(1 / u)).sum() - 2 * n * math.log(n) + 2 * CURVE * s * (g - 2).sum()
         assert own <= most + 1e-9
-    # What a round adds to all g^2 is at most 17/16 of v/s, and sum_i v_i has the mean 1 - sum p^2 at most.
+    # A round adds at most 17/16 v/s to the sum of g^2, and sum_i v_i has mean at most 1 - sum p^2.
     logs = np.log(np.arange(1, rounds + 1) + math.e - 1)
     assert (g**2).sum() <= 4 * n + 17 / 16 * (v / logs[:, None]).sum()
     for row in p[::40]:
@@ -79,7 +83,7 @@ def test_curvature_constant_is_attained():
     x = np.linspace(-0.5, 3.0, 2000)
     assert (x - np.log1p(x) <= CURVE * x**2 + 1e-15).all()
     assert -0.5 - math.log(0.5) == pytest.approx(CURVE / 4)
-    assert (-0.51 - math.log(0.49)) > CURVE * 0.51**2  # the control: beyond it the constant is too small
+    assert (-0.51 - math.log(0.49)) > CURVE * 0.51**2  # the control: beyond -1/2 the constant is too small
 
 
 def test_the_bound_in_numbers():
@@ -98,7 +102,7 @@ def test_the_bound_in_numbers():
 
 
 def test_bound_with_rounds_in_numbers():
-    """lambda = ln(rounds) in every round: 1 + 1/(16 lambda) takes the place of 17/16, which needs lambda >= 1."""
+    """lambda = ln(rounds) in every round: 1 + 1/(16 lambda) replaces 17/16, which needs lambda >= 1."""
     n, T = 8, 10_000
     for known in (T, 400):
         s = math.log(known)
@@ -116,7 +120,7 @@ def test_bound_with_rounds_in_numbers():
 
 @pytest.mark.parametrize("adversary", hn.adversaries.all_adversaries())
 def test_regret_is_within_the_bound(adversary):
-    """Means of 24 runs: none comes near its bound, so chance has no part in it."""
+    """Means of 24 runs: none is close to its bound, so false alarms are negligible."""
     for n in (2, 6):
         losses = hn.adversaries.all_adversaries()[adversary](3000, n, seed=1)
         record = hn.play(hn.LBInf(n), losses, runs=24, seed=2)
@@ -124,8 +128,9 @@ def test_regret_is_within_the_bound(adversary):
 
 
 def test_regret_on_rare_clicks_is_close_to_thompson():
-    """Ten rates from .02 to .12, 10,000 rounds, 60 runs a side: standard errors are some 6 of 120, so that a ratio
-    above 1.5 would be more than 6 of them off (1e-9)."""
+    """Ten means from .02 to .12, 10,000 rounds, 60 runs each: standard errors are about 6 of 120, so a ratio above 1.5
+    is more than 6 standard errors away (1e-9).
+    """
     rates = np.array([0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.08, 0.09, 0.1, 0.12])
     clicks = hn.adversaries.Bernoulli(1.0 - rates, 10_000)
     mine = hn.play(hn.LBInf(10), clicks, runs=60, seed=1).mean_regret[-1]
@@ -155,7 +160,7 @@ def test_names_and_files(tmp_path):
 
 
 def lb_inf_by_hand(learner, losses, seed):
-    """The definition, solved by bisection: p, lhat of each round, g, v of each round."""
+    """Return the definition, solved by bisection: p, lhat of each round, g, v of each round."""
     n, log_t = learner.n, math.log(learner.rounds)
     g, m, S = np.full(n, 2.0), np.full(n, 0.5), np.zeros(n)
     player = learner.start(seed)
@@ -178,7 +183,7 @@ def lb_inf_by_hand(learner, losses, seed):
 
 @pytest.mark.parametrize("known", [2, 3, 500])
 def test_every_step_of_the_proof_with_rounds(known):
-    """On paths of 300 rounds, also past the rounds that were given; at two rounds lambda is below 1."""
+    """On paths of 300 rounds, also beyond the given number of rounds; for two rounds lambda is below 1."""
     n, s = 4, math.log(known)
     losses = np.random.default_rng(1).random((300, n)) * [0.3, 1, 1, 1]
     p, estimates, g, v = lb_inf_by_hand(hn.LBInf(n, known), losses, 3)
@@ -188,12 +193,12 @@ def test_every_step_of_the_proof_with_rounds(known):
         assert own <= most + 1e-9
     squares = (g**2).sum() - 4 * n
     assert squares <= (1 + 1 / (16 * s)) * v.sum() / s
-    assert squares > v.sum() / s  # the control: without 1/(16 lambda) it is exceeded
+    assert squares > v.sum() / s  # the control: without the term 1/(16 lambda) it is exceeded
 
 
 @pytest.mark.parametrize("adversary", hn.adversaries.all_adversaries())
 def test_regret_with_rounds_is_within_the_bound(adversary):
-    """Means of 24 runs: none comes near its bound, so chance has no part in it."""
+    """Means of 24 runs: none is close to its bound, so false alarms are negligible."""
     losses = hn.adversaries.all_adversaries()[adversary](3000, 6, seed=1)
     record = hn.play(hn.LBInf(6, 3000), losses, runs=24, seed=2)
     assert record.interval(0.9999)[1][-1] < record.bound.value

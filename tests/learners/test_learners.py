@@ -65,7 +65,7 @@ def test_invalid_descriptions_are_rejected(build):
 
 @dataclass(frozen=True)
 class LogisticLaw(Law):
-    """A law of a user's own, in one small class: density, cdf and the hazard that it can prove."""
+    """User-defined law in one small class: density, cdf and a proved hazard."""
 
     hazard = 1.0
 
@@ -97,7 +97,8 @@ def test_json_of_a_user_defined_law(tmp_path):
     impostor = dataclass(frozen=True)(type("Exponential", (SlowExponential,), {}))
     with pytest.raises(ValueError, match=r"must not .*name.*got"):
         hn.register(impostor)
-    # Unregistered, it would come back as the package's own Exponential: refused when it is described.
+    # If it were not registered, it would be restored as the Exponential of the package, so it is rejected when it is
+    # described.
     learner = hn.Experts(3, impostor(), hn.Fixed(1.0))
     with pytest.raises(ValueError, match=r"must not .*name.*got"):
         learner.to_json()
@@ -134,7 +135,7 @@ def test_user_defined_law_has_bounds_and_plays_every_setting():
 
 @dataclass(frozen=True)
 class SlowExponential(Law):
-    """The exponential law as a user might write it, to play beside the compiled one."""
+    """The exponential law as a user would write it, compared with the compiled one."""
 
     hazard = 1.0
     support = (0.0, math.inf)
@@ -183,7 +184,7 @@ def test_clipping_rejects_large_thresholds_and_keeps_the_largest():
         hn.clip([0.5, 0.6], 0.1)
     with pytest.raises(ValueError, match="one distribution"):
         hn.clip([[0.5, 0.5]], 0.1)
-    # Uniform over 30 experts and 5 actions: q_j = .19999999999999998 < 1/5 in floats.
+    # Uniform over 30 experts and 5 actions: q_j = .19999999999999998 < 1/5 in floating point.
     q = np.bincount(np.arange(30) % 5, weights=np.full(30, 1 / 30))
     assert hn.clip(q, 0.2).sum() == pytest.approx(1.0, abs=1e-12)
     assert hn.clip([0.2, 0.2, 0.6], 0.2).tolist() == pytest.approx([0.2, 0.2, 0.6])  # q_j = rho is kept
@@ -206,7 +207,7 @@ def test_clipping_equals_the_definition_of_the_paper(weights, share):
 
 
 def capped_moments(p, cap):
-    """E and E^2 of min(cap, K), K geometric, by summing its law."""
+    """Return E and E^2 of min(cap, K), K geometric, by summation."""
     k = np.arange(1, cap + 1)
     law = p * (1 - p) ** (k - 1)
     law[-1] = (1 - p) ** (cap - 1)
@@ -214,7 +215,9 @@ def capped_moments(p, cap):
 
 
 def resampled_weight(drawn, law, cap, rng):
-    """Conditional resampling as the authors have it: draws, the largest of the sigma swapped into place."""
+    """Return conditional resampling as published: draws, with the largest of the sigma perturbations swapped into
+    place.
+    """
     ahead = drawn.losses <= drawn.losses[drawn.action]
     for k in range(1, cap):
         z = law.sample(rng, drawn.losses.size)
@@ -231,7 +234,7 @@ LOSSES = np.array([0.0, 0.7, 0.7, 2.5])
 @pytest.mark.parametrize("action", range(4))
 @pytest.mark.parametrize("estimator", [hn.GeometricResampling(7), hn.ConditionalResampling(7)], ids=repr)
 def test_resampling_has_the_stated_bias_and_variance(estimator, action):
-    """False alarms: two z-tests at 5.2 sigma for each of 8 cases, 16 x 2e-7, about 3e-6 in all."""
+    """False alarms: two z-tests at 5.2 sigma for each of 8 cases, 16 x 2e-7, about 3e-6 in total."""
     p = hn.FTPL(hn.Exponential(), 1.0).gradient(LOSSES)
     drawn = Drawn(action, p, LOSSES, 1.0)
     sigma = int((LOSSES[action] >= LOSSES).sum()) if isinstance(estimator, hn.ConditionalResampling) else 1
@@ -250,7 +253,9 @@ def test_resampling_has_the_stated_bias_and_variance(estimator, action):
 
 
 def test_conditional_resampling_equals_the_published_procedure():
-    """Drawn as a geometric number, or as they do by swapping draws: the same law (5.2 sigma, 4 z-tests)."""
+    """A geometric number and the published procedure, which swaps draws, have the same distribution (5.2 sigma, 4
+    z-tests).
+    """
     p = hn.FTPL(hn.Exponential(), 1.0).gradient(LOSSES)
     rng = np.random.default_rng(23)
     for action in range(4):
@@ -274,7 +279,7 @@ def test_conditional_resampling_has_no_larger_variance_and_fewer_trials():
     "estimator", [hn.ImportanceWeighted(), hn.GeometricResampling(12), hn.ConditionalResampling(12)], ids=repr
 )
 def test_compiled_estimators_equal_those_in_python(estimator):
-    """Weights of a live player at one state against the exact mean (5.5 sigma, 12 z-tests: under 1e-6)."""
+    """Weights of a live player in one state against the exact mean (5.5 sigma, 12 z-tests: under 1e-6)."""
     learner = hn.Bandit(4, hn.Exponential(), hn.Fixed(1.0), estimator)
     player = learner.start(5)
     player._put(LOSSES)

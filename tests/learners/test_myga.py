@@ -1,4 +1,4 @@
-"""MYGA: its mixture, and small losses."""
+"""MYGA: its mixture, and its regret if the best loss is small."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hannan import _engine
 
 
 def small_loss_game(seed, rounds=400, actions=4, experts=16):
-    """One expert is always right, the others advise at random."""
+    """One expert is always correct, and the others advise at random."""
     rng = np.random.default_rng(seed)
     best = rng.integers(actions, size=rounds)
     losses = np.ones((rounds, actions))

@@ -1,4 +1,4 @@
-"""Arms with names, rewards by name, clicks as booleans: what an application says instead of numbers."""
+"""Arms with names, rewards by name, and booleans as rewards."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_rewards_require_gains():
         player.observe(move, 0.5, reward=1)
     with pytest.raises(ValueError):
         player.observe(move)
-    player.observe(move, True)  # a loss that came
+    player.observe(move, True)  # a loss that was observed
     assert player.certificate().own_loss == 1.0
 
 

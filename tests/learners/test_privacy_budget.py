@@ -1,4 +1,4 @@
-"""From a budget to a scale and back, what it costs, and what learners without privacy say."""
+"""Conversion of privacy budgets to scales and back, the cost in regret, and messages of learners without privacy."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ GAUSSIAN = hn.GaussianNoise(1e-6)
 def test_scale_for_a_budget_spends_exactly_the_budget(one, epsilon, rounds):
     scale = one.scale_for(epsilon, rounds=rounds)
     assert epsilon * (1.0 - 1e-6) < spent(one, scale, rounds) <= epsilon
-    # The control: a little less noise is above the budget.
+    # The control: slightly less noise exceeds the budget.
     assert spent(one, scale * 0.999, rounds) > epsilon
 
 
@@ -52,7 +52,7 @@ def test_more_privacy_is_more_noise():
         assert (np.diff(scales) > 0.0).all()
     scales = [learner(GAUSSIAN).scale_for(1.0, delta, 10) for delta in (1e-9, 1e-6, 1e-3)]
     assert (np.diff(scales) < 0.0).all()
-    # Pure levels add up: in closed form lipschitz rounds/epsilon. delta = 0 is said so.
+    # Levels with delta = 0 add up: in closed form lipschitz rounds/epsilon. The output states delta = 0.
     assert learner().scale_for(0.5, rounds=10) == pytest.approx(40.0, rel=1e-9)
     assert learner().scale_for(0.5, 0.0, 10) == pytest.approx(40.0, rel=1e-9)
 
@@ -65,7 +65,9 @@ def test_a_delta_lets_gamma_noise_compose_better():
 
 
 def test_gaussian_moves_compose_exactly():
-    """T moves are one of sqrt(T) times the size; dp-accounting, which rounds up, is above by less than a thousandth."""
+    """T moves are one mechanism with sqrt(T) times the sensitivity; dp-accounting, which rounds up, is above by less
+    than a thousandth.
+    """
     pld = pytest.importorskip("dp_accounting.pld").privacy_loss_distribution
     one = hn.Convex(hn.Ball(3), 2.0, GAUSSIAN, hn.Fixed(60.0), smooth=0, guarantee="privacy")
     for rounds in (2, 25, 400):
@@ -130,7 +132,7 @@ def test_learners_without_privacy_state_the_reason_and_an_alternative(one):
 
 
 def test_named_alternatives_exist():
-    """The calls that the sentences name, filled in, state privacy."""
+    """The calls that the messages name, with arguments filled in, state privacy."""
     with pytest.raises(hn.Withheld) as told:
         hn.Experts(5).privacy()
     message = str(told.value).replace("...", "9")

@@ -1,4 +1,4 @@
-"""What a privacy statement says in words: what it rests on, and no less than is lost."""
+"""Sentences of privacy statements: their assumptions, and numbers that are rounded in the safe direction."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_no_assumption_is_printed_if_none_is_made():
 def test_printed_delta_is_rounded_up():
     said = learner(smooth=0.0).privacy(1000, delta=1.00000049e-6)
     assert ", 1.00001e-06) " in said.says
-    # The control: six digits, rounded to the nearest, say less.
+    # The control: six digits, rounded to nearest, would state less.
     assert f"{said.delta:g}" == "1e-06"
     assert ", 1e-06) " in learner(smooth=0.0).privacy(1000, delta=1e-6).says
     assert "delta = 1.00001e-06" in str(learner(smooth=0.0).privacy_curve(10, delta=1.00000049e-6))
@@ -45,7 +45,7 @@ def test_printed_delta_is_rounded_up():
 def test_error_probabilities_are_rounded_up_and_confidences_down():
     rng = np.random.default_rng(0)
     for miss in 10.0 ** rng.uniform(-15, 0, 300):
-        # 1e-11 is the rounding of words.py, and below a digit of those printed.
+        # 1e-11 is the tolerance of the formatting, below the last printed digit.
         assert miss * (1.0 - 1e-11) <= float(chance(miss)) <= miss * (1.0 + 1.1e-5)
         whole, _, lacks = sure(miss).partition(" - ")
         assert float(whole) - float(lacks or 0.0) <= (1.0 - miss) * (1.0 + 1e-11)
