@@ -121,7 +121,8 @@ def test_learners_are_compared_in_one_table(tmp_path):
     pytest.importorskip("altair")
     page = (tmp_path / "out" / "index.html").read_text()
     assert all(f"Conditions of {name}" in page for name in names)
-    assert "epsilon at 10% more regret, private-experts" in page
+    assert "epsilon at 10% more regret" in page
+    assert "even against an adaptive adversary" in page
 
 
 def test_page_of_one_learner(tmp_path):

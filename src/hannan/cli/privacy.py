@@ -441,14 +441,15 @@ def _page(answers: list[Answer], curves: list[Any]) -> Any:
         if not tiles:
             covered = "a game without end" if statement.rounds is None else f"{statement.rounds} moves"
             tiles.append(Tile(ceiling(statement.epsilon), f"epsilon of {covered}", "good"))
-            tiles.append(Tile(chance(statement.delta), f"delta{of}"))
-        if answer.scale is not None:
-            tiles.append(Tile(answer.scale, f"scale{of}"))
         if answer.bound is not None:
             tiles.append(Tile(ceiling(answer.bound.value), f"bound on the expected regret{of}"))
-        found = points.epsilon_at_ten_percent
-        if found is not None:
-            tiles.append(Tile(ceiling(found), f"epsilon at 10% more regret{of}"))
+        if len(answers) > 1:
+            continue  # the table of learners has the rest
+        tiles.append(Tile(chance(statement.delta), "delta"))
+        if answer.scale is not None:
+            tiles.append(Tile(answer.scale, "scale"))
+        if points.epsilon_at_ten_percent is not None:
+            tiles.append(Tile(ceiling(points.epsilon_at_ten_percent), "epsilon at 10% more regret"))
     blocks: list[Any] = []
     if len(answers) == 1 and any(bound is not None for bound in curves[0].bounds):
         blocks.append(Figure(curves[0].picture()))
@@ -460,6 +461,8 @@ def _page(answers: list[Answer], curves: list[Any]) -> Any:
         table, heads = list(shown.table), tuple(shown.columns)
     blocks.append(Table(heads, tuple(table), "Bound on the expected regret for each epsilon over all rounds."))
     sections = [Section("Regret bound by epsilon", tuple(blocks))]
+    if len(answers) > 1:
+        sections.append(Section("Learners", (_learners(answers, curves),)))
     for answer, points in zip(answers, curves, strict=True):
         facts = {**dict(points.shown().rows), "privacy": answer.statement.says, "theorem": answer.statement.source}
         facts |= {} if answer.bound is None else {"regret": answer.bound.headline}
@@ -468,11 +471,35 @@ def _page(answers: list[Answer], curves: list[Any]) -> Any:
         sections.append(
             Section(
                 "Conditions" if len(answers) == 1 else f"Conditions of {answer.name}",
-                (Text(f"{_upper(answer.statement.between)}."), Text(f"{answer.statement.condition}."), Facts(facts)),
+                (
+                    Text(f"{_upper(answer.statement.between)}."),
+                    Text(f"{_upper(answer.statement.condition)}."),
+                    Facts(facts),
+                ),
             )
         )
     head = answers[0].statement.says if len(answers) == 1 else "Regret bounds of learners with the same epsilon"
     return Page("Private online learning", f"{head}.", (Tiles(tuple(tiles)),), tuple(sections))
+
+
+def _learners(answers: list[Answer], curves: list[Any]) -> Any:
+    """Return the table of learners: delta, scale, bound, its adversary, and the epsilon at 10% more regret."""
+    from hannan.report import Table
+    from hannan.saving.formatting import AtMost, ceiling, chance
+
+    rows = [
+        (
+            answer.name,
+            chance(answer.statement.delta),
+            answer.scale or "–",
+            None if answer.bound is None else AtMost(answer.bound.value),
+            answer.withheld if answer.bound is None else answer.bound.adversary,
+            "none" if points.epsilon_at_ten_percent is None else ceiling(points.epsilon_at_ten_percent),
+        )
+        for answer, points in zip(answers, curves, strict=True)
+    ]
+    heads = ("learner", "delta", "scale", "bound", "adversary", "epsilon at 10% more regret")
+    return Table(heads, tuple(rows), "Each learner at the epsilon above.")
 
 
 def _upper(text: str) -> str:
