@@ -23,6 +23,7 @@ def run(quick: bool = False) -> str:
         [
             _small(rounds, repeats),
             _experts(rounds, repeats),
+            _private(rounds, repeats),
             _evidence(rounds, repeats),
             _late(repeats),
             _sum_tree(quick, repeats),
@@ -97,6 +98,31 @@ def _experts(rounds: int, repeats: int) -> str:
     return "### act + observe, experts, Hedge\n\n" + table(
         ["N", "a step"], [[c.name, shown(c.cost)] for c in contestants]
     )
+
+
+def _private(rounds: int, repeats: int) -> str:
+    """Private experts without a seed, live and in a game, beside Hedge without privacy."""
+    losses = np.random.default_rng(10).random((rounds, 10))
+    contestants = []
+    for name, learner in {
+        "known rounds": hn.PrivateExperts(10, 1.0, rounds=rounds),
+        "without end": hn.PrivateExperts(10, 1.0),
+        "Hedge, no privacy": hn.Experts(10, hn.Entropy(), tuning=hn.Horizon(rounds)),
+    }.items():
+
+        def live(learner: Any = learner) -> None:
+            player = learner.start()
+            for row in losses:
+                player.observe(player.act(), row)
+
+        game = lambda learner=learner: hn.play(learner, losses, runs=1, threads=1)  # noqa: E731
+        contestants += [Contestant(f"{name}, live", live, rounds), Contestant(f"{name}, game", game, rounds)]
+    interleave(contestants, repeats)
+    rows = []
+    for contestant in contestants:
+        reach = "" if "Hedge" in contestant.name else "reached" if contestant.cost < 2e-6 else "not reached"
+        rows.append([contestant.name, shown(contestant.cost), reach])
+    return "### act + observe, private experts, N = 10\n\n" + table(["", "a round", "under 2 us"], rows)
 
 
 def _late(repeats: int) -> str:
