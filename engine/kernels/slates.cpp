@@ -360,30 +360,36 @@ double chance_of_leaders(const SlateSetup& s, SlateRun& run, const i64* items) {
     for (i64 k = 0; k <= m; ++k) {
         relative_to(s, run, inverse, k, e);
         const double a = k == 0 ? 0.0 : exp((run.L[run.order[k - 1]] - run.L[run.order[k]]) * inverse);
-        double rate = 0.0, left = 1.0;
+        double rate = 0.0, left = 1.0, taken = 0.0;
         for (i64 j = k; j < n; ++j)
             if (shown[run.order[j]] == 0.0) {
                 rate += e[j];
                 left *= 1.0 - a * e[j];
+            } else {
+                taken += 1.0;
             }
         if (k == m) {  // all items of the slate are above for sure: the integral is that of a derivative
             chance += left;
             break;
         }
         const double b = min(last_value(m, rate), 1.0);
+        // The product over the shown items grows like t^taken.
         if (a < b)
-            integrate(a, b, rate, [&](f64x4 t, f64x4 part) {
+            integrate(a, b, rate + taken / b, [&](f64x4 t, f64x4 part) {
+                // The sum over items j that are not shown of e_j times the product for the others, without a division,
+                // because p may round to 1 if two losses are almost equal.
                 f64x4 product = f64x4{} + 1.0, density{};
                 for (i64 j = k; j < n; ++j) {
                     const f64x4 p = t * e[j];
                     if (shown[run.order[j]] != 0.0) {
                         product *= p;
+                        density *= p;
                     } else {
+                        density = density * (1.0 - p) + product * e[j];
                         product *= 1.0 - p;
-                        density += e[j] / (1.0 - p);
                     }
                 }
-                chance += fold(part * product * density);
+                chance += fold(part * density);
             });
         if (shown[run.order[k]] == 0.0) break;  // from here on, this item is above for sure
     }

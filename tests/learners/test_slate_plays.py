@@ -107,6 +107,19 @@ def test_slates_are_drawn_with_the_reported_probabilities(play, n, m):
             assert whole == pytest.approx(wanted[slate], rel=1e-11)
 
 
+def test_probability_of_a_slate_of_leaders_with_almost_equal_losses():
+    """Losses that differ by one rounding error; at m = n - 1, the probability is that of the item that is omitted."""
+    for n in (3, 12, 40, 300):
+        losses = np.random.default_rng(n).integers(0, 1 if n == 300 else 3, n) * 0.1
+        losses[::2] += 2.0**-54 * np.arange(len(losses[::2]))
+        run = run_of(losses, n - 1, 1.0, LEADERS)
+        x = run.probabilities()
+        for _ in range(200 if n < 300 else 3):
+            items, _, _, whole = run.act()
+            (omitted,) = set(range(n)) - set(items)
+            assert whole == pytest.approx(1.0 - x[omitted], abs=1e-12)
+
+
 def test_leaders_have_the_rate_of_the_law():
     """Each probability falls at most by e^(-u z_i/s). Control: at 0.8 of the rate, one probability falls faster."""
     rng, worst = np.random.default_rng(4), 0.0

@@ -143,7 +143,7 @@ class SlateLearner(saving.Described):
         value = bounds.rounded_up(math.fsum(terms.values())) * self.width
         if value >= self._most(rounds):
             of = "size" if type(self.decisions) is MSets else "weights"
-            return bounds.trivial(self._most(rounds), f"rounds x range x {of}")
+            return bounds.trivial(self._most(rounds), f"rounds x range x {of}", "largest loss of a slate")
         schedule = self.schedule()
         scale = schedule.scale(1, 0.0) if schedule.is_constant else None
         terms = {name: term * self.width for name, term in terms.items()}
