@@ -96,6 +96,16 @@ class LocallyPrivate(Learner):
     def tuned_best(self) -> float:
         return float(self.learner.tuned_best())
 
+    @property
+    def report_values(self) -> tuple[float, float]:
+        """Values of a report in the log of a store, in the user's units: the mean of a value is the loss (or reward).
+
+        Pass them to `hn.replay` as `loss_range`.
+        """
+        low, high = map(float, self.learner.loss_range)
+        middle, half = 0.5 * (low + high), 0.5 * (high - low) * self.response.factor
+        return middle - half, middle + half
+
     def in_units(self, total: float, rounds: int) -> float:
         """Return the unbiased estimate of a cumulative loss, in the user's units, from the sum of its reports.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from hannan import validation
 from hannan.mathematics.bounds import Units
+from hannan.mathematics.mechanisms import RandomizedResponse
 from hannan.saving.formatting import ceiling, chance
 from hannan.saving.result import Result, Rows, Shown, as_page, plain
 
@@ -104,8 +105,8 @@ class Evidence(Result):
         The arm that has been the best so far, if this is certain.
     within : Within
         An arm and the most by which any other arm is better.
-    regret : float
-        Upper bound on the realized regret of this run.
+    regret : float or None
+        Upper bound on the realized regret of this run. None if only randomized reports of the losses are known.
     more : int or None
         Rough number of further decisions after which the best arm is sure, if rates and shares stay as they are.
         None if it is sure, or if nothing can be said.
@@ -137,7 +138,7 @@ class Evidence(Result):
     best: str | None
     within: Within | None
     leads: tuple[Lead, ...]
-    regret: float
+    regret: float | None
     since: str | None = None
     sure_since: str | None = None
     more: int | None = None
@@ -190,7 +191,8 @@ class Evidence(Result):
             ],
             "best": self.best, "sure_since": self.sure_since, "within": within, "more": self.more,
             "leads": [lead._asdict() for lead in self.leads],
-            "regret": {"at_most": self.regret, "kind": "realized", "holds": REGRET_HOLDS},
+            "regret": None if self.regret is None else
+            {"at_most": self.regret, "kind": "realized", "holds": REGRET_HOLDS},
             "target": TARGET, "warnings": self.warnings, "assumed": dict(self.assumed),
         }  # fmt: skip
         return dict(plain(fields))
@@ -231,7 +233,7 @@ class Evidence(Result):
             for name, arm in self.arms.items()
         ]
         rows = [("best", self._verdict())]
-        if self.decisions:
+        if self.decisions and self.regret is not None:
             lost = ceiling(self.regret)
             rows.append(("regret", f"at most {lost} (realized, of this run, compared with the best arm in hindsight)"))
         rows += [("warning", text) for text in self.warnings]
@@ -388,6 +390,7 @@ def read(
     since: str | None = None,
     sure_since: str | None = None,
     assumed: Rows = (),
+    response: RandomizedResponse | None = None,
 ) -> Evidence:
     """Return the evidence in a table of the engine.
 
@@ -411,17 +414,30 @@ def read(
         Time from which on the table has found the same arm the best, at `SURE_ALPHA`.
     assumed : sequence of (str, str)
         Further assumptions, as (label, text).
+    response : RandomizedResponse, optional
+        Mechanism of the reports that the table counts instead of losses. A mean report is 1/2 + tanh(epsilon/2) (mean
+        loss - 1/2) in every round, so that means and intervals are mapped by the inverse. The realized regret is about
+        realized losses, which are unknown, and is withheld.
     """
     alpha = checked(alpha, means)
     if len(names) < 2:
         raise ValueError(f"evidence compares arms and needs at least 2; got {len(names)}")
-    found = _Capitals(table, alpha, means)
+    found, factor = _Capitals(table, alpha, means), 1.0 if response is None else response.factor
+
+    def loss(mean: float) -> float:
+        """Return a mean loss in the user's units, from the mean of its reports."""
+        return (
+            float(units.total(min(max(0.5 + (mean - 0.5) * factor, 0.0), 1.0), 1))
+            if response
+            else float(units.total(mean, 1))
+        )
+
     estimates = [found.mean(arm) for arm in range(len(names))]
     arms = {}
     for arm, name in enumerate(names):
-        low, high = sorted(float(units.total(end, 1)) for end in found.interval(arm))
+        low, high = sorted(loss(end) for end in found.interval(arm))
         now = None if probabilities is None else float(probabilities[arm])
-        mean, least = float(units.total(estimates[arm], 1)), float(table.least(arm)) if table.draws else 0.0
+        mean, least = loss(estimates[arm]), float(table.least(arm)) if table.draws else 0.0
         arms[name] = ArmEvidence(mean, (low, high), int(table.drawn(arm)), now, least)
     ranked = sorted(range(len(names)), key=estimates.__getitem__)
     leaders = ranked if len(names) <= ALL_PAIRS else ranked[:CANDIDATES]
@@ -430,8 +446,9 @@ def read(
     best = next((a for a in leaders if min(behind[a].values()) > 0.0), None)
     worse = {a: max(0.0, -min(differences.values())) for a, differences in behind.items()}
     closest = best if best is not None else min(leaders, key=worse.__getitem__)
+    width = units.width * factor
     leads = tuple(
-        Lead(names[a], names[b], units.width * behind[a][b], -units.width * found.difference(a, b))
+        Lead(names[a], names[b], width * behind[a][b], -width * found.difference(a, b))
         for place, a in enumerate(leaders)
         for b in ranked[place + 1 :]
     )
@@ -451,9 +468,9 @@ def read(
         pending=int(table.pending),
         arms=arms,
         best=None if best is None else names[best],
-        within=Within(names[closest], units.width * worse[closest]) if decisions else None,
+        within=Within(names[closest], min(width * worse[closest], units.width)) if decisions else None,
         leads=leads,
-        regret=units.width * found.regret(),
+        regret=None if response is not None else units.width * found.regret(),
         since=since,
         sure_since=sure_since if watched and best is not None and best == table.sure else None,
         more=None
@@ -467,5 +484,5 @@ def read(
         assumed=tuple((label, text) for label, text in assumed),
         warnings=warnings,
         _table=type(table).from_bytes(table.to_bytes()),
-        _width=units.width,
+        _width=width,
     )

@@ -72,6 +72,12 @@ def fraction(learner: Any, value: Any, name: str = "loss") -> float:
     return (found - low) / (high - low)
 
 
+def report_of(learner: Any, value: Any, name: str = "loss") -> float:
+    """Return the randomized report of a loss (or reward), in the user's units; an error does not repeat the value."""
+    low, high = map(float, learner.loss_range)
+    return high if learner.response.report(fraction(learner, value, name)) else low
+
+
 class Reporting(_Player):
     """Mixin for players of `LocallyPrivate`: a loss is randomized before anything else sees it, and not stored."""
 

@@ -103,7 +103,15 @@ def of_key(queue: DecisionQueue, stored: StoredLearner, key: int | str, number: 
     found, since = queue.journal.read(lambda: arms_of(queue.backend, stored, number, end))
     with queue.lock:
         weights = [float(x) for x in _engine.next_weights(stored.keyed, number, stored.arms.mask)]
-        return _listed(stored, key, dict(enumerate(found)), weights, since)
+        return _listed(stored, key, dict(enumerate(_estimated(stored, one) for one in found)), weights, since)
+
+
+def _estimated(stored: StoredLearner, counts: ArmCounts) -> ArmCounts:
+    """Return counts of the journal with the estimated sum of the feedback, if the journal has randomized reports."""
+    if stored.response is None:
+        return counts
+    middle = 0.5 * sum(stored.learner.loss_range) * counts.settled
+    return counts._replace(total=middle + (counts.total - middle) * stored.response.factor)
 
 
 def _listed(
@@ -146,6 +154,7 @@ def _listed(
         stage=stored.stage.ordinal,
         since=since,
         arms=arms,
+        privacy="" if stored.response is None else stored.learner.privacy().says,
         on_add=stored.arms.on_add,
         on_retire=stored.arms.on_retire,
         warnings=[warning] if warning else [],

@@ -503,7 +503,7 @@ class DecisionQueue:
                     continue
                 tickets, arms = _engine.still_open(fleet, due)
                 if len(tickets):
-                    values = np.full(len(tickets), expiry.default)
+                    values = stored.defaults(len(tickets))
                     self._counting(stored, self.contents.sequence)
                     stored.settle(keyed, tickets, values)
                     self._append(journal.many(EXPIRE, keyed, stored.number, arms, tickets, values))

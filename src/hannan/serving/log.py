@@ -226,13 +226,17 @@ def _of_stage(
     code = code_of(act)
     feedback, rebuilt = _places(code, code_of(told)), _places(code, draws["code"])
     labels = np.array([str(label) for label in stored.arms.labels], dtype=object)
+    values = told["value"].astype(float)
+    if stored.response is not None:  # a report becomes a number whose mean is the feedback
+        middle = 0.5 * sum(stored.learner.loss_range)
+        values = middle + (values - middle) * stored.response.factor
     return {
         **(_keys(stored, act) if keyed else {}),
         "round": (act["round"] & np.uint64(0xFFFFFFFF)).astype(np.int64),
         "time": when,
         "arm": labels[act["arm"]],
         "probability": act["value"].astype(float),
-        "reward" if stored.learner.gains else "loss": np.append(told["value"].astype(float), np.nan)[feedback],
+        "reward" if stored.learner.gains else "loss": np.append(values, np.nan)[feedback],
         "settled": np.append(done, np.nan)[feedback],
         "expired": np.append(told["kind"] == EXPIRE, False)[feedback],
         "stage": np.full(len(act), stored.stage.ordinal),

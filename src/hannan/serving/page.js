@@ -93,7 +93,7 @@
       const cost = evidence.regret;
       const most = decisions * (arms.loss_range[1] - arms.loss_range[0]);
       const word = arms.gains ? "rewards lost" : "additional loss";
-      if (!cost) found.push(tile("not stated", "cost so far"));
+      if (!cost) found.push(tile("withheld", "cost so far: only randomized feedback is stored"));
       else if (cost.at_most >= most) found.push(tile("not known yet", `cost so far: ${word} against the best arm in hindsight`));
       else found.push(tile(`at most ${whole(Math.ceil(cost.at_most))}`, `cost so far: ${word} against the best arm in hindsight`));
     }
@@ -172,6 +172,7 @@
       found.push(el("p", { class: "note", "data-note": "floor" }, "Recommended: a floor, with which every arm is shown in a small share of the decisions. A learner cannot get a floor while it runs: add one under a new name, such as ",
         el("code", {}, `hannan serve STORE --add ${arms.name}-2=${usable.join(",")} --floor ${floor}`), ", and draw from it instead."));
     }
+    if (arms.privacy) found.push(el("p", { class: "note", "data-note": "privacy" }, `Feedback is randomized before it is stored: ${arms.privacy}. Sums of ${arms.gains ? "rewards" : "losses"} are estimates, and may be negative.`));
     if (arms.keys) found.push(el("p", { class: "note" }, `All ${whole(arms.keys)} keys together. One key may have another best arm: see Keys below.`));
     for (const [name, text] of Object.entries(evidence?.assumed ?? {})) found.push(el("p", { class: "note", "data-note": name }, `${name}: ${text}`));
     if (evidence && evidence.decisions) {

@@ -145,7 +145,8 @@ class ArmList(Struct):
     """Arms of the current stage of a learner, or of one key.
 
     Decisions are counted since `since`, in seconds since 1970; null: since the first one. `on_add` and `on_retire` are
-    the effects of adding and of retiring an arm, in words; null if that is not possible.
+    the effects of adding and of retiring an arm, in words; null if that is not possible. If `privacy` is not empty,
+    feedback is randomized before it is stored, and the sums of rewards or losses are estimates.
     """
 
     name: str
@@ -161,6 +162,7 @@ class ArmList(Struct):
     stage: int
     since: float | None
     arms: list[ArmAbout]
+    privacy: str
     on_add: str | None
     on_retire: str | None
     warnings: list[str]
@@ -217,7 +219,7 @@ class Evidence(Struct):
     within: Within | None
     more: int | None
     leads: list[Lead]
-    regret: RealizedRegret
+    regret: RealizedRegret | None
     target: str
     warnings: list[str]
     assumed: dict[str, str]

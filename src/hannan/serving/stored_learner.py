@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from hannan import _engine, saving, validation
 from hannan.mathematics.bounds import Units
-from hannan.players import fleet_certificate, fleet_file
+from hannan.mathematics.mechanisms import RandomizedResponse
+from hannan.players import fleet_certificate, fleet_file, reporting
 from hannan.players.evidence import Evidence, Means, read
 from hannan.players.fleet import Fleet
 from hannan.serving import CONFLICT, REWARD, Refused, evidence, journal
@@ -282,6 +283,17 @@ CHANGED_ARMS = (
 )
 #: Number and share of pending decisions from which on a learner without `wait` has a warning.
 PENDING_LEAST, PENDING_SHARE = 50, 0.2
+#: What the evidence of a learner with randomized feedback is computed from.
+REPORTS = (
+    "means and differences are computed from randomized reports and mapped by 1/2 + (mean - 1/2)/tanh(epsilon/2); the "
+    "realized regret is withheld, because the realized losses are not stored"
+)
+#: What the privacy of a learner with randomized feedback does not cover in a store.
+ARRIVAL = (
+    "the journal contains the times of draws and of feedback, and which decisions were settled by default: privacy "
+    "does not cover whether and when feedback arrived. If a missing answer has a meaning, report every decision, at a "
+    "time that does not depend on the answer"
+)
 NO_ARMS, NO_ODDS = np.empty(0, dtype=np.int64), np.empty(0)
 
 
@@ -400,7 +412,7 @@ class StoredLearner:
     def with_arms(self, number: int, names: list[str]) -> StoredLearner:
         """Return a stage of the same learner with these arms."""
         # The stored description is not used, because it may state a scale that was tuned for the number of arms.
-        learner = dataclasses.replace(self.learner, n=len(names), arms=tuple(names))
+        learner = _with_arms(self.learner, names)
         return StoredLearner(number, self.name, learner, None, self._told["wait"], self._told["default"])
 
     @property
@@ -536,17 +548,19 @@ class StoredLearner:
             )
         copied, names = table.copy(), [str(self.arms.label(arm)) for arm in table.arms]
         units = Units.of(self.learner.loss_range, self.learner.gains)
-        weights = None if self.keys else self.weights()
+        weights, response = None if self.keys else self.weights(), self.response
         start = evidence.STARTS[table.start]
         if self.earlier is not None and not start:
             start = f"{self.change} at the start; {evidence.RESTARTED}"
         rows = [*assumed, *([("start", start)] if start else [])]
+        if response is not None:
+            rows.append(("reports", REPORTS))
 
         def found() -> Evidence:
             return read(
                 copied.engine, names, units, alpha=alpha, means=means,
                 probabilities=None if weights is None else [weights[arm] for arm in table.arms],
-                since=copied.since(), sure_since=copied.sure_since(), assumed=rows,
+                since=copied.since(), sure_since=copied.sure_since(), assumed=rows, response=response,
             )  # fmt: skip
 
         return found
@@ -626,15 +640,37 @@ class StoredLearner:
         if why != _engine.Refusal.none:
             raise RuntimeError(f"a pending decision could not be settled: {why} at {place}")
 
+    @property
+    def response(self) -> RandomizedResponse | None:
+        """Mechanism that randomizes feedback before it is counted, None if the learner receives feedback as it is."""
+        return self.learner.response if getattr(self.learner, "reported", False) else None
+
+    def defaults(self, count: int) -> NDArray[np.float64]:
+        """Return the values with which expired decisions are settled; they are randomized as any other feedback."""
+        assert self.expiry is not None
+        values = np.full(count, self.expiry.default)
+        return values if self.response is None else reporting.reports_of(self.learner, values, None)
+
     def value(self, reward: Any, loss: Any) -> float:
-        """Return the feedback as a number; raise Refused if it is outside the range of the learner."""
+        """Return the feedback as a number, or its randomized report; raise Refused if it is outside of the range.
+
+        No error repeats feedback that is to be randomized.
+        """
+        private = self.response is not None
         if (reward is None) == (loss is None):
+            if private:
+                raise Refused(REWARD, "exactly one of reward and loss is required; got both or none of them")
             raise Refused(REWARD, f"exactly one of reward and loss is required; got reward={reward!r}, loss={loss!r}")
         given, gains = ("reward", True) if loss is None else ("loss", False)
         if gains != self.learner.gains:
             expected = "reward" if self.learner.gains else "loss"
             raise Refused(REWARD, f"{self.name!r} is a learner of {_PLURAL[expected]}; pass {expected}=, not {given}=")
         told, (low, high) = reward if gains else loss, self.learner.loss_range
+        if private:
+            try:
+                return reporting.report_of(self.learner, told, given)
+            except ValueError as error:
+                raise Refused(REWARD, str(error)) from None
         if type(told) is float and low <= told <= high:
             return told
         try:
@@ -703,6 +739,8 @@ class StoredLearner:
             notes.append(("keys", f"{self.keys} learners with a key are not included; each has its own certificate"))
         if self.expiry is not None and self.expiry.count:
             notes.append(("expiry", self.expiry.says(self.learner.gains, self._whose)))
+        if self.response is not None:
+            notes.append(("arrival", ARRIVAL))
         if self.earlier is not None or self.later is not None:
             notes.append(("stage", self._stage_words()))
         if self.arms.changes:
@@ -784,7 +822,16 @@ def _slots(events: NDArray[Any]) -> NDArray[np.uint8]:
 
 def _without_arms(description: dict[str, Any]) -> dict[str, Any]:
     learner = {name: value for name, value in description["learner"].items() if name not in _OF_ARMS}
+    if isinstance(learner.get("learner"), dict):  # a wrapped learner
+        learner = _without_arms(learner)
     return {**description, "learner": learner, "arms": None}
+
+
+def _with_arms(learner: Any, names: list[str]) -> Any:
+    """Return the same learner with these arms."""
+    if getattr(learner, "reported", False):
+        return dataclasses.replace(learner, learner=_with_arms(learner.learner, names))
+    return dataclasses.replace(learner, n=len(names), arms=tuple(names))
 
 
 def _date(seconds: float) -> str:
@@ -820,11 +867,6 @@ def _fleet(learner: Any, name: str, diagnosed: bool = False) -> Fleet:
     """Return a fleet of a learner; raise ValueError if the learner is not a bandit."""
     if not hasattr(learner, "start") or isinstance(learner, type):
         raise ValueError(f"learner must be an instance such as hn.Bandit(3); got {validation.brief(learner)}")
-    if getattr(learner, "reported", False):
-        raise ValueError(
-            "a store writes every loss to its journal, and LocallyPrivate must not store a loss: use a player or a "
-            f"fleet; got {validation.brief(learner)}"
-        )
     if getattr(learner, "n", 0) > MAX_ARMS:  # before memory is allocated
         raise ValueError(f"a store supports learners with at most {MAX_ARMS} arms; got {learner.n}")
     try:
