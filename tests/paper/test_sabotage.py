@@ -148,7 +148,29 @@ def clip_is_identity(monkeypatch):
     monkeypatch.setattr(expert_bandits, "clip", lambda q, rho: np.asarray(q))
 
 
+def late_targets_judged_shifted(monkeypatch):
+    from hannan.tables.combine.coverage import CertifiedIntervals
+
+    settle = CertifiedIntervals.settle
+    monkeypatch.setattr(CertifiedIntervals, "settle", lambda self, row, y: settle(self, row, 1.01 * y))
+
+
+def coverage_bound_too_small(monkeypatch):
+    from hannan.tables.combine.coverage_certificate import CoverageCertificate
+
+    scaled(monkeypatch, CoverageCertificate, "bound", lambda bound: 0.95 * bound)
+
+
+def cost_bound_too_small(monkeypatch):
+    from hannan.tables.combine.coverage import CertifiedIntervals
+
+    scaled(monkeypatch, CertifiedIntervals, "_cost_bounds", lambda bounds: [bound - 0.05 for bound in bounds])
+
+
 SABOTAGE = [
+    ("coverage-identity", late_targets_judged_shifted),
+    ("coverage-before-play", coverage_bound_too_small),
+    ("coverage-cost", cost_bound_too_small),
     ("exact-levels", levels_too_small),
     ("diffstable", levels_too_small),
     ("diffstable", experts_at(stability, 0.5)),

@@ -38,6 +38,7 @@ _CHAPTERS = (
     ("expert_bandits", "CLIPPED"),
     ("whole_game", "CHAPTER"),
     ("slates", "CHAPTER"),
+    ("coverage", "CHAPTER"),
 )
 
 __all__ = ["OUTCOMES", "Chapter", "Claim", "Effort", "Verdict", "chapters", "claims"]
