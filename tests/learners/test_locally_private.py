@@ -190,3 +190,6 @@ def test_curve_is_the_bound_by_epsilon():
     curve = LEARNER.privacy_curve(10**6, epsilons=[0.5, 1.0, 2.0])
     assert np.allclose(np.array(curve.bounds) / curve.free, [4.083, 2.164, 1.313], atol=6e-4)
     assert curve.epsilon_at_ten_percent == pytest.approx(2.0 * math.atanh(1.0 / 1.1), rel=1e-4)
+    # A person in many rounds: the search does not ask for an epsilon per report that is too small.
+    many = LEARNER.privacy_curve(10**6, epsilons=[120.0], per_person=120)
+    assert many.epsilon_at_ten_percent == pytest.approx(120.0 * curve.epsilon_at_ten_percent, rel=1e-4)

@@ -276,7 +276,7 @@ class GamePrivacy(Privacy):
 
 def curve(
     described: str, rounds: int, delta: float, epsilons: Sequence[float] | None, at: Callable[[float], Any],
-    free: Callable[[], Any], *, quantity: str, noise: Callable[[Any], float],
+    free: Callable[[], Any], *, quantity: str, noise: Callable[[Any], float], smallest: float = 1e-4,
 ) -> PrivacyCurve:  # fmt: skip
     """Return bounds by epsilon of the learners `at(epsilon)`; `noise` is their `quantity`, `free` has no privacy."""
     rounds = validation.count(rounds, "rounds")
@@ -300,13 +300,15 @@ def curve(
         bounds=tuple(bound(learner) for learner in learners), free=least,
         withheld=withheld[0] if withheld else "", quantity=quantity,
         epsilon_at_ten_percent=None if least is None else epsilon_at(
-            MORE_REGRET * least, lambda epsilon: bound(at(epsilon))
+            MORE_REGRET * least, lambda epsilon: bound(at(epsilon)), smallest
         ),
     )  # fmt: skip
 
 
-def epsilon_at(most: float, bound: Callable[[float], float | None]) -> float | None:
+def epsilon_at(most: float, bound: Callable[[float], float | None], smallest: float = 1e-4) -> float | None:
     """Return the smallest epsilon, rounded up, with bound(epsilon) <= most; None if there is none below 1000.
+
+    Values of epsilon below `smallest` are not tried.
 
     >>> round(epsilon_at(4.0, lambda epsilon: 1.0 / epsilon), 6)
     0.25
@@ -316,7 +318,7 @@ def epsilon_at(most: float, bound: Callable[[float], float | None]) -> float | N
         found = bound(epsilon)
         return found is not None and found <= most
 
-    low, high = 1e-4, 1000.0
+    low, high = smallest, 1000.0
     if not enough(high):
         return None
     if enough(low):

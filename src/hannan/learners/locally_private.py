@@ -16,7 +16,7 @@ from hannan.learners.game_privacy import REPORTS, GamePrivacy
 from hannan.learners.learner import Learner
 from hannan.mathematics import bounds
 from hannan.mathematics.bounds import Bound, Whom, Withheld
-from hannan.mathematics.mechanisms import RandomizedResponse
+from hannan.mathematics.mechanisms import LEAST, RandomizedResponse
 from hannan.players.reporting import reporting
 
 SOURCE = "Theorem L of docs/proofs/private.md: randomized response"
@@ -201,6 +201,7 @@ class LocallyPrivate(Learner):
         return game_privacy.curve(
             repr(self), rounds, 0.0, epsilons, lambda epsilon: dataclasses.replace(self, epsilon=epsilon / many),
             lambda: self.learner, quantity="factor", noise=lambda learner: learner.response.factor,
+            smallest=max(1e-4, 2.0 * LEAST * many),
         )  # fmt: skip
 
     # Bounds
