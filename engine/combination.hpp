@@ -251,6 +251,7 @@ struct ReplayJob {
     double floor;  // at most every propensity
     Words* coins;
     double *totals, *seen, *q;
+    double* played;  // (rows, actions), to which the learner's probabilities are added, or null
     ReplaySums* sums;
     bool failed = false;  // of the returned row: whether the smoothing failed, and not the loss
 };

@@ -1,6 +1,7 @@
 // hannan._engine, the table of evidence of a learner.
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -31,6 +32,13 @@ double arm_low(const Evidence& table, i64 arm, int side, double threshold) {
 double pair_low(const Evidence& table, i64 larger, i64 smaller, double threshold) {
     return evidence().low(table.arms.at(std::size_t(larger)).main[0], &table.arms.at(std::size_t(smaller)).main[1], 1.0,
                           2.0 * double(table.draws), threshold);
+}
+double capital_low(In<double> W, In<double> C, double top, double threshold) {
+    require(W.size() == bets && C.size() == bets, "W and C must have one number per bet");
+    EvidenceRow row;
+    std::copy_n(W.data(), bets, row.W);
+    std::copy_n(C.data(), bets, row.C);
+    return evidence().low(row, nullptr, 1.0, top, threshold);
 }
 double regret_low(const Evidence& table, i64 arm, double threshold) {
     return evidence().low(table.arms.at(std::size_t(arm)).regret, nullptr, regret_factor, double(table.draws), threshold);
@@ -122,6 +130,8 @@ double estimate(const Evidence& table, i64 arm) {
 }  // namespace
 
 void bind_evidence(nb::module_& m) {
+    m.def("capital_low", &capital_low, "W"_a, "C"_a, "top"_a, "threshold"_a,
+          "Return the smallest value in [0, top] at which a capital is at most e^threshold, rounded down.");
     nb::class_<Evidence>(m, "Evidence", "Capitals of the arms of one learner.")
         .def(nb::init<std::size_t>(), "arms"_a)
         .def("act", &act, "probabilities"_a, "arm"_a, "Count a draw; its feedback is pending.")

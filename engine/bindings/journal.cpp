@@ -1,4 +1,5 @@
 // Functions of a fleet for the journal: replay of its events bit for bit, and the state of decisions.
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <vector>
@@ -111,32 +112,6 @@ void next_weights_of(Fleet& fleet, u64 number, const bool* mask, double* p) {
     else players().share_awake(s, run, mask, p);
 }
 
-/// Replay events as `replay_journal` does: (place, smallest), where `smallest` has for each act the smallest probability
-/// of the arms that count, and NaN for other events and from `place` on.
-nb::tuple replay_smallest(nb::object held, Table2<u8> rows, nb::object awake, Mask counted) {
-    Fleet& fleet = nb::cast<Fleet&>(held);
-    const i64 n = fleet.setup.n;
-    require(i64(counted.size()) == n, "counted must have one entry per arm");
-    Mask kept;
-    const bool* mask = one_mask(fleet, awake, kept);
-    std::vector<double> p(std::size_t(n), 0.0);
-    Fresh<double> smallest{rows.shape(0)};
-    for (std::size_t k = 0; k < rows.shape(0); ++k)
-        smallest.data[k] = std::numeric_limits<double>::quiet_NaN();
-    const auto same = [&](const Event&) -> Fleet& { return fleet; };
-    const i64 wrong = replay_events(same, rows, mask, [&](std::size_t k, const Event& event) {
-        const u64 number = event.round >> 32;
-        if (EventKind(event.kind) != EventKind::act || !fleet.rows.has(number)) return;
-        next_weights_of(fleet, number, mask, p.data());
-        double least = std::numeric_limits<double>::infinity();
-        for (i64 i = 0; i < n; ++i)
-            if (counted.data()[i] && p[std::size_t(i)] < least) least = p[std::size_t(i)];
-        smallest.data[k] = least;
-    });
-    if (wrong >= 0) smallest.data[wrong] = std::numeric_limits<double>::quiet_NaN();
-    return nb::make_tuple(wrong, smallest.give());
-}
-
 /// Replay events as `replay_journal` does: (place, p), where `p` has for each act the probabilities of all arms at the
 /// draw, and NaN for other events and from `place` on.
 nb::tuple replay_probabilities(nb::object held, Table2<u8> rows, nb::object awake) {
@@ -152,6 +127,7 @@ nb::tuple replay_probabilities(nb::object held, Table2<u8> rows, nb::object awak
         if (EventKind(event.kind) == EventKind::act && fleet.rows.has(number))
             next_weights_of(fleet, number, mask, p.data + k * n);
     });
+    if (wrong >= 0) std::fill_n(p.data + std::size_t(wrong) * n, n, std::numeric_limits<double>::quiet_NaN());
     return nb::make_tuple(wrong, p.give());
 }
 
@@ -274,7 +250,6 @@ void bind_journal(nb::module_& m) {
         .value("altered", Standing::altered);
     m.def("replay_journal", &replay_journal, "unkeyed"_a, "keyed"_a.none(), "events"_a, "awake"_a.none(),
           "table"_a.none(), "sequences"_a);
-    m.def("replay_smallest", &replay_smallest, "fleet"_a, "events"_a, "awake"_a.none(), "counted"_a);
     m.def("replay_probabilities", &replay_probabilities, "fleet"_a, "events"_a, "awake"_a.none());
     m.def("open_decisions", &open_decisions, "fleet"_a, "tickets"_a, "arms"_a, "probabilities"_a);
     m.def("still_open", &still_open, "fleet"_a, "tickets"_a);

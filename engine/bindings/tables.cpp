@@ -1,6 +1,9 @@
 // hannan._engine, tables: combination of forecasts, replay of logs, and the mixture of MYGA.
+#include <nanobind/stl/optional.h>
+
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "../combination.hpp"
@@ -241,7 +244,7 @@ struct LoggedRows {
 };
 
 nb::object replay_rows(nb::handle player, const LoggedRows& log, Out<u64> coins, OutTable2<double> model,
-                       Out<double> sums) {
+                       Out<double> sums, std::optional<OutTable2<double>> played) {
     const In<i64>& actions = log.actions;
     const In<double>&losses = log.losses, &propensities = log.propensities;
     const Busy here = alone(player);
@@ -252,6 +255,8 @@ nb::object replay_rows(nb::handle player, const LoggedRows& log, Out<u64> coins,
     require(coins.size() == 4, "coins must have four words");
     require(model.shape(0) == 3 && i64(model.shape(1)) == k,
             "model must have three rows and one column per action");
+    require(!played || (i64(played->shape(0)) == rows && i64(played->shape(1)) == k),
+            "played must have one entry per row and action");
     require(sums.size() == sizeof(ReplaySums) / sizeof(double),
             "sums must have one entry per field of ReplaySums");
     for (i64 t = 0; t < rows; ++t)
@@ -267,6 +272,7 @@ nb::object replay_rows(nb::handle player, const LoggedRows& log, Out<u64> coins,
                   model.data(),
                   model.data() + k,
                   model.data() + 2 * k,
+                  played ? played->data() : nullptr,
                   reinterpret_cast<ReplaySums*>(sums.data())};
     Table2<i64> heard;
     if (at.setup.setting == Setting::expert_bandit) {
@@ -464,7 +470,7 @@ void bind_tables(nb::module_& m) {
                 new (made) LoggedRows{actions, losses, propensities, std::move(advice), floor};
             },
             "actions"_a, "losses"_a, "propensities"_a, "advice"_a.none(), "floor"_a);
-    m.def("replay_rows", &replay_rows, "player"_a, "rows"_a, "coins"_a, "model"_a, "sums"_a);
+    m.def("replay_rows", &replay_rows, "player"_a, "rows"_a, "coins"_a, "model"_a, "sums"_a, "played"_a.none() = nb::none());
     nb::class_<MygaMixture>(m, "Myga", "Cumulative losses of MYGA's experts and thresholds.")
         .def(nb::init<i64, i64, i64, double, double, double>(), "actions"_a, "experts"_a, "thresholds"_a,
              "eta"_a, "gamma"_a, "step"_a)

@@ -67,6 +67,8 @@ inline i64 replay_rows(ReplayJob& job, const Players& steps) {
         job.failed = !steps.make_ready(s, at.run, true);
         if (job.failed) return t;
         replayed_distribution(job, Advised<i64>{heard.actions, nullptr});
+        if (job.played)
+            for (i64 j = 0; j < s.actions; ++j) job.played[t * s.actions + j] += job.q[j];
         const i64 drawn = job.advice ? steps.act_on_advice(at, heard) : steps.act_arm(at);
         job.failed = drawn < 0;
         if (job.failed) return t;

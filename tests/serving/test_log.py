@@ -44,8 +44,8 @@ def test_pending_decisions_are_rows_without_a_reward(path: Path, tmp_path: Path)
         clicked = clicks(store, "banner", 1000, 0.1)
         log = store.log("banner")
         file = tmp_path / "log.csv"
-        file.write_bytes(exported(store._columns("banner"), "csv"))
-        (tmp_path / "log.parquet").write_bytes(exported(store._columns("banner"), "parquet"))
+        file.write_bytes(exported(store._exporting("banner")(), "csv"))
+        (tmp_path / "log.parquet").write_bytes(exported(store._exporting("banner")(), "parquet"))
     assert len(log) == 1000
     pending = log["reward"].isna()
     assert int((~pending).sum()) == clicked
@@ -113,7 +113,13 @@ def test_smallest_probabilities_are_exact(path: Path, learner: Any, keys: tuple[
     with Store(path) as store:
         seen += followed(store, "a", keys, 40, seed=1)
         log = store.log("a")
+        weights = store.log("a", weights=True)
     assert log["smallest_probability"].tolist() == expected(seen, log)
+    # The probabilities of all arms are those of the live learner, bit for bit.
+    for (_, p), row in zip(seen, weights.to_dict("records"), strict=True):
+        assert {arm: row[f"probability_{arm}"] for arm in p} == p
+        assert row[f"probability_{row['arm']}"] == pytest.approx(row["probability"], rel=1e-12)
+    assert [name for name in weights if name not in log] == [f"probability_{arm}" for arm in seen[0][1]]
     assert (log["smallest_probability"] <= log["probability"]).all()
     assert (log["smallest_probability"] < log["probability"]).any()
 
@@ -159,6 +165,19 @@ def test_stages_with_other_arms_have_probability_zero(path: Path) -> None:
         store.add_arm("a", "green")
         clicks(store, "a", 800, 0.3)
         log, second = store.log("a"), store.log("a", stage=2)
+        weights = store.log("a", weights=True)
+        assert (weights["probability_green"][:200] == 0).all()
+        assert (weights["probability_green"][200:] > 0).all()
+        columns = [f"probability_{arm}" for arm in ("red", "blue", "green")]
+        np.testing.assert_allclose(weights[columns].sum(axis=1), 1.0, rtol=1e-12)
+        told = hn.replay(weights, **ROLES, gains=True, runs=1, missing=0, anytime=True,
+                         probabilities=dict(zip(("red", "blue", "green"), columns, strict=True)))  # fmt: skip
+        green = next(one for one in told.single if one.name == "green")
+        assert green.interval[1] - green.interval[0] > 0.2  # its rewards in the first 200 rows are unknown
+        store.rename_arm("a", "green", "lime")
+        assert "probability_lime" in store.log("a", weights=True)
+        with pytest.raises(ValueError, match=r"weights.*3"):
+            store.log("a", weights=3)
         assert len(store.log("a", stage=1)) == 200
         for stage, match in ((3, "stages 1 to 2; got stage 3"), (0, "stage"), (1.5, "stage")):
             with pytest.raises(ValueError, match=match):

@@ -316,6 +316,9 @@ def test_log_can_be_replayed(app: App, tmp_path: Path) -> None:
     rows = list(csv.reader(io.StringIO((tmp_path / "log.csv").read_text())))
     assert {row[2] for row in rows[1:]} == {"'=red", "blue"}
     assert ask(app, "GET", "/v1/learners/u/log", query="format=xml")[0] == 400
+    assert ask(app, "GET", "/v1/learners/u/log", query="weights=yes")[0] == 400
+    first = ask(app, "GET", "/v1/learners/u/log", query="weights=true")[1].splitlines()[0].decode()
+    assert first.count(",probability_") == 2
     # Pending decisions have empty cells; a stage and a time select rows.
     ask(app, "POST", "/v1/learners/u/act")
     raw = ask(app, "GET", "/v1/learners/u/log", query="stage=1")[1]

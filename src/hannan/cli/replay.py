@@ -13,6 +13,7 @@ Examples:
   hannan replay log.csv --action arm --loss cost
   hannan replay log.csv --action item --loss click --gains --propensity p --learner bandit --learner exp3
   hannan replay log.csv --action arm --loss reward --gains --propensity p --smallest smallest_probability --missing 0
+  hannan replay log.csv --action arm --loss reward --gains --propensity p --anytime --probabilities a:pa,b:pb
   hannan replay log.csv --action arm --loss cost --context-advice rule1,rule2 --out replayed
   hannan replay log.csv --action item --loss click --gains --propensity p --contexts device --policy mine=a:p_a,b:p_b
 """
@@ -29,6 +30,12 @@ Examples:
     "--smallest",
     metavar="COLUMN",
     help="Column of the smallest probability of any action; verifies the condition of the intervals.",
+)
+@click.option("--anytime", is_flag=True, help="Compute intervals that hold for all numbers of rows simultaneously.")
+@click.option(
+    "--probabilities",
+    metavar="ACTION:COLUMN,...",
+    help="Columns of the probabilities of all actions; makes intervals of --anytime narrower.",
 )
 @click.option(
     "--missing", metavar="NUMBER|drop", help="Meaning of an empty loss: a number, or drop to leave out the row."
@@ -64,7 +71,8 @@ Examples:
 def command(
     file: Path, action: str, loss: str, propensity: str | None, smallest: str | None, missing: str | None,
     advice: str | None, contexts: str | None, policies: tuple[str, ...], learners: tuple[str, ...], actions: str | None,
-    span: str, gains: bool, runs: int, delimiter: str, as_json: bool, seed: int, out: Path | None,
+    span: str, gains: bool, runs: int, delimiter: str, anytime: bool, probabilities: str | None, as_json: bool,
+    seed: int, out: Path | None,
 ) -> None:  # fmt: skip
     """Evaluate bandit algorithms offline on logged decisions: a CSV or Parquet FILE (- for standard input).
 
@@ -86,11 +94,13 @@ def command(
     said = [parse(text) for text in policies]
     validation.once((name for name, _ in said), "policies")
     wanted = own_policies(dict(said))
+    chances = None if probabilities is None else own_policies(dict([parse(f"the log={probabilities}")]))[0]
     fits(1000.0 * runs, f"{runs} runs")  # sums and estimates that are kept per run
     complete = (*(() if propensity is None else (propensity,)), *(c for one in wanted for c in one.columns))
-    numbers = tuple(dict.fromkeys((loss, *(() if smallest is None else (smallest,)), *complete)))
+    optional = (*(() if smallest is None else (smallest,)), *(() if chances is None else chances.columns))
+    numbers = tuple(dict.fromkeys((loss, *optional, *complete)))
     columns = Columns(
-        texts=(action, *experts, *seen_in), numeric=numbers, complete=frozenset(complete) - {loss, smallest}
+        texts=(action, *experts, *seen_in), numeric=numbers, complete=frozenset(complete) - {loss, *optional}
     )
     with opened(file, columns, delimiter) as table:
         log = Log(
@@ -102,6 +112,7 @@ def command(
             gains=gains,
             missing=meaning,
             smallest=smallest,
+            chances=chances,
         )
         read_log(
             watched(table),
@@ -116,7 +127,7 @@ def command(
     try:
         range_ = parse_range(span)
         chosen = for_decisions(list(learners), len(log.labels), len(log.experts), range_, gains, len(log))
-        told = evaluate(log, chosen, runs, seed, names=learners, span=range_, gains=gains)
+        told = evaluate(log, chosen, runs, seed, names=learners, span=range_, gains=gains, anytime=anytime)
     finally:
         log.close()
     save_and_print(told, out, as_json)

@@ -51,6 +51,8 @@ def _parquet(columns: dict[str, Any]) -> bytes:
     return out.getvalue()
 
 
+#: Prefix of the columns with the probabilities of all arms.
+PROBABILITY = "probability_"
 #: Events per call of the engine, which holds the interpreter lock meanwhile.
 BATCH = 4096
 #: Draw: stage, ticket with the flag of keys in its highest bit, smallest probability of any arm.
@@ -58,7 +60,7 @@ DRAW = np.dtype([("learner", "<u4"), ("code", "<u8"), ("smallest", "<f8")])
 
 
 class Rebuilt(Contents):
-    """Contents that replay the stages of one learner alone and record the smallest probability at each draw."""
+    """Contents that replay the stages of one learner alone and record the probabilities at each draw."""
 
     counts_evidence = False
 
@@ -68,6 +70,8 @@ class Rebuilt(Contents):
         self.numbers: list[int] = []
         self.known: dict[int, tuple[Any, bool]] = {}
         self.draws: list[Any] = []
+        #: Probabilities of all arms at the draws of each stage, by its number; None if they are not kept.
+        self.weights: dict[int, list[Any]] | None = None
 
     def noted(self, note: dict[str, Any]) -> None:
         """Apply a note, unless it is a key of another learner."""
@@ -86,8 +90,15 @@ class Rebuilt(Contents):
         if number >= len(self.learners):
             raise Damaged(f"corrupt journal: expected a learner number below {len(self.learners)}; found {number}")
         stored = self.learners[number]
-        wrong, smallest = stored.replay_smallest(events, keyed, *self.known[number])
-        played = (events["kind"] == ACT) & ~np.isnan(smallest)
+        wrong, p = stored.replay_probabilities(events, keyed)
+        counted, complete = self.known[number]
+        # An arm of another stage has probability 0.
+        smallest = (
+            p.min(axis=1, where=counted, initial=np.inf) if complete else np.where(np.isnan(p[:, 0]), np.nan, 0.0)
+        )
+        played = (events["kind"] == ACT) & ~np.isnan(p[:, 0])
+        if self.weights is not None:
+            self.weights[number].append(p[played])
         draws = np.empty(int(played.sum()), DRAW)
         draws["learner"], draws["code"], draws["smallest"] = number, code_of(events[played]), smallest[played]
         self.draws.append(draws)
@@ -95,8 +106,12 @@ class Rebuilt(Contents):
             raise Damaged(f"replay differs from an event of {stored.name!r}")
 
 
-def smallest_of(backend: Backend, stages: list[StoredLearner], known: set[str], end: int) -> Any:
+def draws_of(
+    backend: Backend, stages: list[StoredLearner], known: set[str], end: int, weights: dict[int, list[Any]] | None
+) -> Any:
     """Return the draws of stages before sequence `end` whose state can be rebuilt, as an array of DRAW.
+
+    The probabilities of all arms at these draws are added to `weights`, if given, by the number of the stage.
 
     The state is rebuilt from the beginning of the journal. If its first events were deleted, or if another version
     wrote them and this version does not reproduce them, it is rebuilt from the snapshots instead.
@@ -110,6 +125,7 @@ def smallest_of(backend: Backend, stages: list[StoredLearner], known: set[str], 
         except ValueError:
             continue
         contents.numbers, contents.known, contents.draws = list(places), places, found
+        contents.weights = weights
         try:
             contents.replay(before(backend, contents.sequence, end))
             break
@@ -171,7 +187,13 @@ def opened(backend: Backend, first: int, blob: bytes) -> tuple[bytes, float]:
 
 
 def rows_of(
-    backend: Backend, stored: StoredLearner, end: int, stage: int | None = None, since: float | None = None
+    backend: Backend,
+    stored: StoredLearner,
+    end: int,
+    stage: int | None = None,
+    since: float | None = None,
+    *,
+    weights: bool = False,
 ) -> dict[str, Any]:
     """Return the columns of the decisions before sequence `end`, in the order of their draws.
 
@@ -180,6 +202,7 @@ def rows_of(
     smallest_probability, and shown_as (name of the arm at the draw, if arms were renamed). Reward and settled are NaN
     while a decision is pending. The round counts from the beginning of the stage. The smallest probability is that of
     the arms in these rows, 0 if one of the arms could not be drawn, and NaN if the state at the draw cannot be rebuilt.
+    With `weights`, a column probability_<arm> per arm has its probability at the draw, under its name of today.
     Pruned decisions are omitted, as are those of other stages than
     `stage` and those drawn before the time `since`.
     """
@@ -207,7 +230,8 @@ def rows_of(
     place = np.concatenate([*places, np.empty(0, dtype=np.int64)])
     whose = {one.number: act["learner"] == one.number for one in stages}
     known = {str(one.arms.label(arm)) for one in stages for arm in np.unique(act["arm"][whose[one.number]]).tolist()}
-    draws = smallest_of(backend, stages, known, end)
+    rebuilt: dict[int, list[Any]] | None = {one.number: [] for one in stages} if weights else None
+    draws = draws_of(backend, stages, known, end, rebuilt)
     keyed, renamed, found = any(one.keys for one in stages), any(one.arms.renamings for one in stages), []
     for one in stages:
         drawn, ended = whose[one.number], told["learner"] == one.number
@@ -215,6 +239,8 @@ def rows_of(
         columns = _of_stage(
             one, keyed, act=act[drawn], when=when[drawn], told=told[ended], done=done[ended], draws=smallest
         )
+        if rebuilt is not None:
+            columns.update(_weights(stages, one, act[drawn], smallest, rebuilt[one.number]))
         found.append(_named(columns, one, act[drawn]["arm"], place[drawn]) if renamed else columns)
     return {name: np.concatenate([columns[name] for columns in found]) for name in found[0]}
 
@@ -241,6 +267,20 @@ def _of_stage(
         "expired": np.append(told["kind"] == EXPIRE, False)[feedback],
         "stage": np.full(len(act), stored.stage.ordinal),
         "smallest_probability": np.append(draws["smallest"], np.nan)[rebuilt],
+    }
+
+
+def _weights(
+    stages: list[StoredLearner], stored: StoredLearner, act: Any, draws: Any, rebuilt: list[Any]
+) -> dict[str, Any]:
+    """Return the columns with the probabilities of all arms of the stages: 0 for arms that this stage does not have."""
+    place = _places(code_of(act), draws["code"])
+    p = np.concatenate([*rebuilt, np.full((1, stored.n), np.nan)])[place]
+    own = {str(label): arm for arm, label in enumerate(stored.arms.labels)}
+    known = ~np.isnan(p[:, 0])
+    labels = dict.fromkeys(str(label) for one in stages for label in one.arms.labels)
+    return {
+        f"{PROBABILITY}{label}": p[:, own[label]] if label in own else np.where(known, 0.0, np.nan) for label in labels
     }
 
 

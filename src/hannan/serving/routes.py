@@ -117,6 +117,7 @@ def _queries(route: Route) -> list[dict[str, Any]]:
         return [
             {"name": "format", "in": "query", "schema": {"enum": ["csv", "parquet"]}},
             {"name": "stage", "in": "query", "schema": {"type": "integer", "minimum": 1}},
+            {"name": "weights", "in": "query", "schema": {"type": "boolean", "default": False}},
             {"name": "since", "in": "query", "schema": {"type": "number", "minimum": 0}},
         ]
     inside = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}

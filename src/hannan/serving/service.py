@@ -299,12 +299,20 @@ def rename_arm(service: Service, request: Request) -> Answer:
 
 
 def log(service: Service, request: Request) -> Answer:
-    """Return all decisions as CSV, or Parquet with ?format=parquet; ?stage= and ?since= select some of them."""
+    """Return all decisions as CSV, or Parquet with ?format=parquet; ?stage= and ?since= select some of them.
+
+    ?weights=true adds the probabilities of all arms.
+    """
     query = parse_qs(request.query.decode("latin-1"))
     form = query.get("format", ["csv"])[-1]
     if form not in ("csv", "parquet"):
         raise Refused(BODY, f"format must be csv or parquet; got {form[:20]!r}")
-    columns = service.store._exporting(request.name, _number(query, "stage", int), _number(query, "since", float))
+    weights = query.get("weights", ["false"])[-1]
+    if weights not in ("true", "false"):
+        raise Refused(BODY, f"weights must be true or false; got {weights[:20]!r}")
+    columns = service.store._exporting(
+        request.name, _number(query, "stage", int), _number(query, "since", float), weights == "true"
+    )
     from hannan.serving.log import exported
 
     kind = CSV if form == "csv" else PARQUET

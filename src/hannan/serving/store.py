@@ -468,7 +468,7 @@ class Store:
 
         return found
 
-    def log(self, name: str, *, stage: int | None = None, since: float | None = None) -> Any:
+    def log(self, name: str, *, stage: int | None = None, since: float | None = None, weights: bool = False) -> Any:
         """Return the decisions of a learner as a table for `hn.replay` and `hannan replay`.
 
         Parameters
@@ -479,6 +479,8 @@ class Store:
             Number of the stage, from 1. Default: all stages.
         since : float, optional
             Time in seconds since 1970. Earlier decisions are omitted. Default: all decisions.
+        weights : bool, default False
+            Add a column probability_<arm> per arm with its probability at the draw, for `hn.replay(probabilities=...)`.
 
         Returns
         -------
@@ -507,17 +509,18 @@ class Store:
         ...     store.log("banner")["probability"].tolist()
         [0.5]
         """
-        columns = self._columns(name, stage, since)
+        if not isinstance(weights, bool):
+            raise ValueError(f"weights must be True or False; got {weights!r}")
+        columns = self._exporting(name, stage, since, weights)()
         try:
             import pandas
         except ImportError:
             return columns
         return pandas.DataFrame(columns)
 
-    def _columns(self, name: str, stage: Any = None, since: Any = None) -> dict[str, Any]:
-        return self._exporting(name, stage, since)()
-
-    def _exporting(self, name: str, stage: Any = None, since: Any = None) -> Callable[[], dict[str, Any]]:
+    def _exporting(
+        self, name: str, stage: Any = None, since: Any = None, weights: bool = False
+    ) -> Callable[[], dict[str, Any]]:
         """Validate the arguments of `log`; return the function that waits for the disk and reads the columns."""
         since = None if since is None else validation.between(since, 0.0, 1e12, "since")
         with self.queue.lock:
@@ -526,7 +529,9 @@ class Store:
 
         def columns() -> dict[str, Any]:
             self.queue.journal.wait(sequence)
-            return self.queue.journal.read(lambda: rows_of(self.queue.backend, stored, sequence, stage, since))
+            return self.queue.journal.read(
+                lambda: rows_of(self.queue.backend, stored, sequence, stage, since, weights=weights)
+            )
 
         return columns
 

@@ -699,18 +699,6 @@ class StoredLearner:
         names = self.arms.names or [str(i) for i in range(self.n)]
         return np.array([name in known for name in names]), known <= set(names)
 
-    def replay_smallest(
-        self, events: NDArray[Any], keyed: int, counted: NDArray[np.bool_], complete: bool
-    ) -> tuple[int, NDArray[np.float64]]:
-        """Replay events, and compute the smallest probability of any counted arm at each draw, NaN elsewhere.
-
-        Return (index of the first event that differs or -1, smallest probabilities). An arm that cannot
-        be drawn has probability 0, as has an arm of another stage, which `complete` excludes.
-        """
-        fleet, slots = self._replaying(events, keyed)
-        wrong, smallest = _engine.replay_smallest(fleet, slots, self.arms.mask, counted)
-        return int(wrong), smallest if complete else np.where(np.isnan(smallest), np.nan, 0.0)
-
     def replay_probabilities(self, events: NDArray[Any], keyed: int) -> tuple[int, NDArray[np.float64]]:
         """Replay events; return (place of the first event that is not reproduced or -1, probabilities at each draw)."""
         fleet, slots = self._replaying(events, keyed)

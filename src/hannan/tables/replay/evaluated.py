@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from hannan.report import Figure, Fold, Layer, Page, Picture, Section, Table, Te
 from hannan.saving.formatting import clipped, counted, number
 from hannan.saving.result import plain
 from hannan.tables.read.table import BadTable
+from hannan.tables.replay.anytime import Lead
 from hannan.tables.replay.log import LOGGED, Estimate, Log, Scope, normalised, rate, standard_error
 from hannan.tables.write import ROWS, Name, curve, lines, made_by
 from hannan.validation import Array
@@ -53,6 +54,9 @@ class Evaluated:
     missing: dict[str, Any] | None = field(default=None, hash=False)
     #: Column of the smallest probabilities, and its minimum; None if no column was named.
     smallest: dict[str, Any] | None = field(default=None, hash=False)
+    #: Differences of all actions, and what is known about probabilities, if intervals hold at all times.
+    leads: tuple[Lead, ...] = ()
+    known: Literal["", "all", "smallest", "drawn"] = ""
 
     @property
     def best_action(self) -> Estimate:
@@ -68,6 +72,7 @@ class Evaluated:
             "missing": self.missing, "smallest": self.smallest,
             "logged": self.logged.to_dict(),
             "best_action": {"action": self.best_action.name, **self.best_action.to_dict()},
+            **self._anytime(),
             "learners": [
                 {"name": one.name, "learner": one.learner, "accepted": None if one.fixed else one.accepted,
                  "effective_rows": one.effective,
@@ -76,9 +81,27 @@ class Evaluated:
             ],
         }))  # fmt: skip
 
+    def _anytime(self) -> dict[str, Any]:
+        """Return all actions and their differences, if intervals hold at all times."""
+        if not self.known:
+            return {}
+        single = [{"action": one.name, **one.to_dict()} for one in self.single]
+        return {"known": self.known, "single": single, "leads": [lead._asdict() for lead in self.leads]}
+
 
 #: Relative tolerance for the sum of propensities that are rounded to three or four digits.
 ROUNDING = 5e-3
+
+
+def check_range(log: Log, losses: Array, span: tuple[float, float], first: int) -> None:
+    """Raise BadTable with the row of a loss outside its range; the first loss is that of row `first` of those kept."""
+    outside = ~((losses >= span[0]) & (losses <= span[1]))
+    if outside.any():
+        t = int(np.argmax(outside))
+        raise BadTable(
+            f"{log.source}, row {log.missing.row(first + t - 1)}: loss must be in the stated range "
+            f"{span[0]:g}:{span[1]:g}; got {losses[t]:g}"
+        )
 
 
 def comparators(log: Log, scope: Scope) -> tuple[Estimate, tuple[Estimate, ...]]:
@@ -94,13 +117,7 @@ def comparators(log: Log, scope: Scope) -> tuple[Estimate, tuple[Estimate, ...]]
     least, most = np.ones(k), np.zeros(k)
     two_valued, first, total, raw, squares, n = True, 1, 0.0, 0.0, 0.0, 0.0
     for actions, losses, odds, _ in log.blocks():
-        outside = ~((losses >= low) & (losses <= high))
-        if outside.any():
-            t = int(np.argmax(outside))
-            raise BadTable(
-                f"{log.source}, row {log.missing.row(first + t - 1)}: loss must be in the stated range "
-                f"{low:g}:{high:g}; got {losses[t]:g}"
-            )
+        check_range(log, losses, scope.span, first)
         first += len(actions)
         for sums, term in ((w, 1 / odds), (w2, odds**-2), (wl, losses / odds), (w2l, losses / odds**2),
                            (w2l2, (losses / odds) ** 2), (hits, losses == high)):  # fmt: skip
@@ -146,7 +163,8 @@ def replay_page(told: Evaluated) -> Page:
     best = told.best_action
     tiles = [Tile(number(told.logged.value), f"mean {word} of the logged policy")]
     for one in told.learners[:2]:
-        tiles.append(Tile(number(one.estimates["dr"].value), f"{clipped(one.name, 40)}, doubly robust", "good"))
+        kind, text = ("anytime", "at all times") if told.known else ("dr", "doubly robust")
+        tiles.append(Tile(number(one.estimates[kind].value), f"{clipped(one.name, 40)}, {text}", "good"))
     name = clipped(best.name, 40)
     tiles.append(Tile(number(best.value), f"always {name}, the best of {len(told.single)} in hindsight"))
     rows, lines_ = [], []

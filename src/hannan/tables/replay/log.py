@@ -170,31 +170,37 @@ def check_uniform(counts: Array, labels: list[str]) -> None:
         )
 
 
-def check_overlap(counts: Array, inverse: Array, inverse2: Array, labels: list[str]) -> None:
+def check_overlap(
+    counts: Array, inverse: Array, inverse2: Array, labels: list[str], drawable: Array | None = None
+) -> None:
     """Raise NoSupport unless the mean of 1{a_t = a}/p_t is 1 for each action, within rounding and chance.
 
-    The mean differs from 1 if an action could not be drawn in part of the log, or if propensities are wrong.
+    The mean differs from 1 if an action could not be drawn in part of the log, or if propensities are wrong. With
+    `drawable`, the numbers of rows in which each action could be drawn, the mean is expected to be their share.
     """
     n = float(counts.sum())
+    shares = np.ones(len(labels)) if drawable is None else drawable / n
     for a, label in enumerate(labels):
         if counts[a] == 0:
             raise NoSupport(f"every action must occur in the log; got no row with action {label!r}")
     for a, label in enumerate(labels):
         mean = float(inverse[a]) / n
         error = math.sqrt(max(float(inverse2[a]) / n - mean * mean, 0.0) / n)
-        if counts[a] >= 20 and abs(mean - 1.0) > ERRORS * error + 1e-9:
-            reason = "it could not be drawn in part of the log" if mean < 1.0 else "its propensities are too small"
+        if counts[a] >= 20 and abs(mean - shares[a]) > ERRORS * error + 1e-9:
+            short = mean < shares[a]
+            reason = "it could not be drawn in part of the log" if short else "its propensities are too small"
             raise NoSupport(
                 f"propensities do not fit the log: 1/propensity, summed over the rows with action {label!r}, should be "
-                f"about {n:g}; got {mean * n:.6g}. Either {reason}, or the propensities are those of another log"
+                f"about {shares[a] * n:g}; got {mean * n:.6g}. "
+                f"Either {reason}, or the propensities are those of another log"
             )
     mean = float(inverse.sum()) / n
     error = math.sqrt(max(float(inverse2.sum()) / n - mean * mean, 0.0) / n)
-    if abs(mean - len(labels)) > ERRORS * error + 1e-9:
+    if abs(mean - shares.sum()) > ERRORS * error + 1e-9:
         raise NoSupport(
-            f"propensities do not fit the log: the mean of 1/propensity should be about {len(labels)}, the number of "
-            f"actions; got {mean:.6g}. Either some actions could not be drawn in part of the log, or the propensities "
-            "are those of another log"
+            f"propensities do not fit the log: the mean of 1/propensity should be about {shares.sum():g}, the number "
+            f"of actions that can be drawn; got {mean:.6g}. Either some actions could not be drawn in part of the log, "
+            "or the propensities are those of another log"
         )
 
 
@@ -216,6 +222,38 @@ def check_weights(sums: Array, learner: Any) -> float:
             "of its actions"
         )
     return effective
+
+
+def checked_chances(
+    stated: Policy, chances: Array, actions: Sequence[str], propensities: Array | None, *, source: str, first: int
+) -> Array:
+    """Return the propensities of some rows; raise BadTable unless the probabilities of all actions agree with them.
+
+    A row without probabilities, NaN in all columns, needs its propensity.
+    """
+    place = {label: i for i, label in enumerate(stated.actions)}
+    for t, label in enumerate(actions):
+        if label not in place and label != "":
+            raise BadTable(
+                f"{source}, row {first + t}: probabilities must have a column for every action; got none for "
+                f"{clipped(label)}"
+            )
+    empty = np.isnan(chances).all(axis=1)
+    bad = ~empty & (~((chances >= 0.0) & (chances <= 1.0)).all(axis=1) | ~(np.abs(chances.sum(axis=1) - 1.0) <= 1e-6))
+    drawn = chances[np.arange(len(actions)), [place.get(label, 0) for label in actions]]
+    given = drawn if propensities is None else propensities
+    for wrong, must in (
+        (bad, "probabilities must be in [0, 1] and sum to 1"),
+        (~empty & ~bad & ~(np.abs(drawn - given) <= 1e-6 * given), "probabilities must agree with the propensity"),
+        (empty & np.isnan(given), "probabilities are required in a row without a propensity"),
+    ):
+        if wrong.any():
+            t = int(np.argmax(wrong))
+            raise BadTable(
+                f"{source}, row {first + t}: {must}; got {', '.join(f'{x:g}' for x in chances[t][:8])} and propensity "
+                f"{given[t]:g}"
+            )
+    return given
 
 
 #: Value of `missing` that excludes the rows.
@@ -403,7 +441,8 @@ class Log:
 
     def __init__(self, experts: Sequence[str] = (), actions: Sequence[str] = (), source: str = "the log", *,
                  contexts: Sequence[str] = (), policies: Sequence[Policy] = (), gains: bool = False,
-                 missing: float | str | None = None, smallest: str | None = None) -> None:  # fmt: skip
+                 missing: float | str | None = None, smallest: str | None = None,
+                 chances: Policy | None = None) -> None:  # fmt: skip
         #: Experts: the columns of advice, then one expert per column of contexts.
         self.experts, self.source = [*experts, *(f"best so far by {name}" for name in contexts)], source
         self.policies = tuple(policies)
@@ -416,7 +455,11 @@ class Log:
         validation.once(map(str, actions), "actions")
         for label in actions:
             self._number[str(label)] = len(self._number)
-        self._rows = Spool(3 + len(self.experts) + sum(len(policy.actions) for policy in self.policies))
+        #: Columns of the probabilities of all actions, of the policy that made the log.
+        self.chances = chances
+        self._own = 3 + len(self.experts) + sum(len(policy.actions) for policy in self.policies)
+        extra = len(chances.actions) if chances is not None else smallest is not None
+        self._rows = Spool(self._own + extra)
         self.counts: Array = np.zeros(len(self._number))
         self.inverse: Array = np.zeros(len(self._number))
         self.inverse2: Array = np.zeros(len(self._number))
@@ -436,12 +479,17 @@ class Log:
 
     def add(self, actions: Sequence[str], losses: Array, propensities: Array | None, advice: Sequence[Sequence[str]],
             first: int, *, contexts: Sequence[Sequence[str]] = (), probabilities: Sequence[Array] = (),
-            smallest: Array | None = None) -> None:  # fmt: skip
+            smallest: Array | None = None, chances: Array | None = None) -> None:  # fmt: skip
         """Add rows to the log; raise BadTable with the row of an invalid one.
 
-        `probabilities` has one array (rows, actions) per policy, `smallest` the smallest probability of any action.
+        `probabilities` has one array (rows, actions) per policy, `smallest` the smallest probability of any action, and
+        `chances` the probabilities of all actions under the policy that made the log, NaN if they are unknown.
         """
         T = len(actions)
+        if self.chances is not None and chances is not None:
+            propensities = checked_chances(
+                self.chances, chances, actions, propensities, source=self.source, first=first
+            )
         rows = np.empty((T, self._rows.width))
         rows[:, 0] = [self._code(label, first + t, "the action") for t, label in enumerate(actions)]
         losses, kept = self.missing.filled(losses, first)
@@ -464,6 +512,10 @@ class Log:
             check_probabilities(policy, q, self.source, first)
             rows[:, at : at + q.shape[1]] = q
             at += q.shape[1]
+        for extra in (chances, smallest) if self._rows.width > self._own else ():
+            if extra is not None:
+                rows[:, self._own :] = extra.reshape(T, -1)
+                break
         # All rows have been validated; from here on, excluded rows are not counted.
         here = np.flatnonzero(kept)
         rows, losses = rows[here], losses[here]
@@ -500,16 +552,21 @@ class Log:
         for name in ("counts", "inverse", "inverse2", "losses"):
             setattr(self, name, np.concatenate([getattr(self, name), np.zeros(more)]))
 
-    def check(self, span: tuple[float, float] = (-np.inf, np.inf)) -> None:
-        """Raise an error if the log cannot support an estimate of losses in the range `span`."""
+    def check(self, span: tuple[float, float] = (-np.inf, np.inf), anytime: bool = False) -> None:
+        """Raise an error if the log cannot support an estimate of losses in the range `span`.
+
+        Intervals that hold at all times allow rows in which some actions could not be drawn, if the log states them.
+        """
         self.missing.check(self.source, span)
         if len(self) == 0:
             raise BadTable(f"{self.source} has no rows")
-        if self.smallest is not None:
+        if self.smallest is not None and not anytime:
             self.smallest.check(self.labels, MIN_PROPENSITY)
             self.floor = self.smallest.floor
         if self.has_propensities:
-            check_overlap(self.counts, self.inverse, self.inverse2, self.labels)
+            known = self.known() if anytime and self.chances is not None else None
+            drawable = None if known is None else np.where(np.isnan(known), 1.0, known > 0.0).sum(axis=0)
+            check_overlap(self.counts, self.inverse, self.inverse2, self.labels, drawable)
         else:
             check_uniform(self.counts, self.labels)
             self.floor = 1.0 / len(self.labels)
@@ -524,6 +581,21 @@ class Log:
             columns = part[:, 3 : 3 + len(self.experts)]
             advice = columns.astype(np.int64) if self.experts else np.zeros((1, 1), dtype=np.int64)
             yield part[:, 0].astype(np.int64), part[:, 1].copy(), odds, np.ascontiguousarray(advice)
+
+    def known(self) -> Array | None:
+        """Return lower bounds on the probabilities of all actions in each row (rows, actions), NaN for unknown ones.
+
+        None if the log states neither the probabilities nor the smallest of them.
+        """
+        if not self.has_propensities:
+            return np.full((len(self), len(self.labels)), 1.0 / len(self.labels))
+        if self._rows.width == self._own:
+            return None
+        stated = np.array(self._rows.array()[:, self._own :])
+        if self.chances is None:
+            return np.repeat(stated, len(self.labels), axis=1)
+        place = {label: i for i, label in enumerate(self.chances.actions)}
+        return stated[:, [place[label] for label in self.labels]]
 
     def played_by(self, policy: Policy) -> Iterator[tuple[Any, Array, Array, Array]]:
         """Yield (actions, losses, propensities, q) of blocks of rows, with q over the actions of the log."""
@@ -558,5 +630,8 @@ def read_log(chunks: Iterable[Chunk], names: Sequence[str], action: str, *, loss
             contexts=[chunk.texts[name] for name in contexts],
             probabilities=[chunk.numbers[:, [at[column] for column in policy.columns]] for policy in log.policies],
             smallest=None if log.smallest is None else chunk.numbers[:, at[log.smallest.column]],
+            chances=None
+            if log.chances is None
+            else chunk.numbers[:, [at[column] for column in log.chances.columns]],
         )  # fmt: skip
     return log
