@@ -239,7 +239,8 @@ def _at_all_times(
         weights = plays[np.arange(len(log)), actions] / odds
         effective = float(weights.sum() ** 2 / max((weights**2).sum(), 1e-300))
         told = {"anytime": estimate("anytime", capitals.policies[i], miss)}
-        return Replayed(name, text, told, accepted, effective, np.zeros(0), np.zeros((0, 2)), is_fixed)
+        none = np.zeros((0, 2))
+        return Replayed(name, text, told, accepted, effective, rows=none[:, 0], curve=none, fixed=is_fixed)
 
     found = [
         played(i, name, repr(one), plays, accepted, False)
