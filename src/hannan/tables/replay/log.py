@@ -235,7 +235,7 @@ def checked_chances(
     for t, label in enumerate(actions):
         if label not in place and label != "":
             raise BadTable(
-                f"{source}, row {first + t}: probabilities must have a column for every action; got none for "
+                f"{source}, row {first + t}: probabilities must name a column for every action; no column for "
                 f"{clipped(label)}"
             )
     empty = np.isnan(chances).all(axis=1)
