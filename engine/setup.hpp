@@ -265,6 +265,31 @@ struct RunNumbers {
     Words stream, noise;
 };
 
+/// Visit every number of a run with its name, for writing and for reading. Files store integers as doubles.
+template <class Visit>
+void each_number(RunNumbers& run, Visit visit) {
+    visit("round", run.round);
+    visit("own", run.own);
+    visit("scale", run.scale);
+    visit("total", run.total);
+    visit("base", run.base);
+    visit("top", run.top);
+    visit("warm", run.warm);
+    visit("slope_sum", run.slope_sum);
+    visit("fresh", run.fresh);
+    visit("weight", run.weight);
+    visit("probability", run.probability);
+    visit("settled", run.settled);
+    visit("paid", run.paid);
+    visit("taken", run.taken);
+    visit("arm", run.arm);
+    visit("value", run.value);
+    visit("start", run.start);
+    visit("drift", run.drift);
+    visit("change", run.change);
+    visit("level", run.level);
+}
+
 struct Run : RunNumbers {
     double *L = nullptr, *w = nullptr, *tree = nullptr, *scratch = nullptr, *memory = nullptr;
 

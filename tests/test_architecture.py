@@ -76,6 +76,20 @@ INSIDE = {
 }  # fmt: skip
 
 
+def of_python(text: str) -> bool:
+    """True if C++ code names a type of Python or of nanobind; comments do not count."""
+    code = re.sub(r"//[^\n]*", "", text)
+    return bool(re.search(r"\bnb::|nanobind|\bPy[A-Z]\w*|bindings/", code))
+
+
+def test_only_bindings_use_types_of_python():
+    """Control: every file of the bindings does."""
+    files = {path.relative_to(ROOT / "engine"): path.read_text() for path in (ROOT / "engine").rglob("*.[ch]pp")}
+    found = {path for path, text in files.items() if of_python(text)}
+    assert len(files) > 100
+    assert found == {path for path in files if path.parts[0] == "bindings"}
+
+
 def inside(text: str) -> set[str]:
     """Return the private attributes that a test uses, except those of `self`."""
     found = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Attribute))

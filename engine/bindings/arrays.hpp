@@ -5,8 +5,9 @@
 #include <nanobind/ndarray.h>
 
 #include <memory>
+#include <span>
 
-#include "../types.hpp"
+#include "../players/guards.hpp"
 
 namespace hn {
 
@@ -46,27 +47,9 @@ nb::object array_of(const T* from, i64 count) {
     return made.give();
 }
 
-/// Out of line, because two hundred inlined copies would be a large part of the code.
-[[noreturn, gnu::noinline, gnu::cold]] inline void refuse(const char* rule) { throw nb::value_error(rule); }
-
-/// Check an argument of the bindings. A violation is an error in the Python code of the package, not in user input.
-inline void require(bool holds, const char* rule) {
-    if (!holds) refuse(rule);
+template <class T>
+std::span<const T> span_of(const In<T>& numbers) {
+    return {numbers.data(), numbers.size()};
 }
-
-// One caller at a time: players, leaders and fleets have no lock. While one of them runs, the interpreter's lock may be
-// released, or a user-defined distribution may call back; the second caller gets an error.
-
-class Busy {
-    bool& busy_;
-
-public:
-    Busy(bool& busy, const char* rule) : busy_(busy) {
-        require(!busy, rule);
-        busy = true;
-    }
-    Busy(const Busy&) = delete;
-    ~Busy() { busy_ = false; }
-};
 
 }  // namespace hn

@@ -37,31 +37,6 @@ inline i64 counted(const char* name, double x) {
     return i64(x);
 }
 
-/// Visit every number of a run with its name, for writing and for reading. Files store integers as doubles.
-template <class Visit>
-void each_number(RunNumbers& run, Visit visit) {
-    visit("round", run.round);
-    visit("own", run.own);
-    visit("scale", run.scale);
-    visit("total", run.total);
-    visit("base", run.base);
-    visit("top", run.top);
-    visit("warm", run.warm);
-    visit("slope_sum", run.slope_sum);
-    visit("fresh", run.fresh);
-    visit("weight", run.weight);
-    visit("probability", run.probability);
-    visit("settled", run.settled);
-    visit("paid", run.paid);
-    visit("taken", run.taken);
-    visit("arm", run.arm);
-    visit("value", run.value);
-    visit("start", run.start);
-    visit("drift", run.drift);
-    visit("change", run.change);
-    visit("level", run.level);
-}
-
 inline nb::object words_list(const Words& w) { return nb::make_tuple(w.a, w.b, w.c, w.d); }
 inline Words read_words(const nb::dict& from, const char* name, bool wanted) {
     nb::object found = nb::borrow(entry(from, name));

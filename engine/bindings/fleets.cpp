@@ -1,5 +1,6 @@
 #include "../players/fleet_state.hpp"
 
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
@@ -13,6 +14,7 @@
 #include "../players/fleet_snapshot.hpp"
 #include "fields.hpp"
 #include "registration.hpp"
+#include "setup.hpp"
 
 namespace hn {
 namespace {
@@ -348,7 +350,46 @@ nb::object numbers_of(Fleet& fleet) {
     return out.give();
 }
 
-PyType_Slot fleet_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(visit_setup_of<Fleet>)}, {0, nullptr}};
+/// Copy what is left of the fleet, and sort without the interpreter's lock.
+Snapshot& sorted(Snapshot& snapshot) {
+    if (snapshot.sorted()) return snapshot;
+    snapshot.expose(std::size_t(-1));
+    const nb::gil_scoped_release released;
+    snapshot.sort();
+    return snapshot;
+}
+
+nb::dict columns_of_snapshot(Snapshot& snapshot) {
+    sorted(snapshot);
+    nb::dict out;
+    const auto give = [&](const Column& column, auto zero) {
+        Fresh<decltype(zero)> made{snapshot.count(column) * std::size_t(column.width)};
+        snapshot.fill(column, reinterpret_cast<u8*>(made.data));
+        out[column.name.c_str()] = made.give();
+    };
+    for (const Column& column : snapshot.columns()) {
+        if (column.whole) give(column, u64(0));
+        else give(column, 0.0);
+    }
+    return out;
+}
+
+nb::object origins_of(Snapshot& snapshot) {
+    const std::vector<u64> found = sorted(snapshot).origins();
+    return array_of(found.data(), i64(found.size()));
+}
+
+nb::bytes body_of(Snapshot& snapshot, In<u64> origins) {
+    snapshot.begin_writing();
+    sorted(snapshot);
+    nb::bytes made = nb::steal<nb::bytes>(PyBytes_FromStringAndSize(nullptr, Py_ssize_t(snapshot.bytes())));
+    if (!made.is_valid()) throw nb::python_error();
+    u8* out = reinterpret_cast<u8*>(PyBytes_AsString(made.ptr()));
+    // Freeing much memory takes time, so it is done without the lock.
+    const nb::gil_scoped_release released;
+    snapshot.write(span_of(origins), out);
+    return made;
+}
 
 }  // namespace
 
@@ -366,14 +407,19 @@ void bind_fleets(nb::module_& m) {
         .def_prop_ro("learners", &Snapshot::learners)
         .def("expose", &Snapshot::expose, "pages"_a,
              "Copy `pages` more pages. Return True if pages are left.")
-        .def_prop_ro("open", &Snapshot::open)
-        .def("columns", &Snapshot::columns, "Return the arrays of the snapshot, by name.")
-        .def("origins", &Snapshot::origins, "Ids of the player under which the open decisions were drawn.")
-        .def("body", &Snapshot::body, "origins"_a,
+        .def_prop_ro("open", [](Snapshot& snapshot) { return sorted(snapshot).open(); })
+        .def("columns", &columns_of_snapshot, "Return the arrays of the snapshot, by name.")
+        .def("origins", &origins_of, "Ids of the player under which the open decisions were drawn.")
+        .def("body", &body_of, "origins"_a,
              "Return all columns as bytes; ids are positions in `origins`. Can be called once.");
-    nb::class_<Fleet>(m, "Fleet", nb::type_slots(fleet_slots),
+    nb::class_<Fleet>(m, "Fleet",
                       "Learners with the same description, one row per learner, and their open decisions.")
-        .def(nb::init<nb::object, bool, In<double>, bool>(), "setup"_a, "sleeps"_a, "prior"_a, "diagnosed"_a)
+        .def(
+            "__init__",
+            [](Fleet* self, std::shared_ptr<Description> described, bool sleeps, In<double> prior, bool diagnosed) {
+                new (self) Fleet(described->setup, described, sleeps, span_of(prior), diagnosed);
+            },
+            "setup"_a, "sleeps"_a, "prior"_a, "diagnosed"_a)
         .def("_set_seed", &set_seed, "pool"_a, "constant"_a)
         .def("_act_on_keys", &act_on_keys, "keys"_a, "awake"_a.none())
         .def("_act_on_numbers", &act_on_numbers, "numbers"_a, "awake"_a.none())
@@ -474,11 +520,11 @@ void bind_fleets(nb::module_& m) {
              "(name, kind, numbers per learner) of the columns of learners and of open decisions.")
         .def(
             "_snapshot",
-            [](Fleet& fleet, In<i64> numbers) { return std::make_unique<Snapshot>(fleet, numbers); },
+            [](Fleet& fleet, In<i64> numbers) { return std::make_unique<Snapshot>(fleet, span_of(numbers)); },
             "numbers"_a)
         .def(
             "_snapshot_of_all",
-            [](nb::handle_t<Fleet> fleet) { return std::make_unique<Snapshot>(nb::borrow(fleet)); },
+            [](std::shared_ptr<Fleet> fleet) { return std::make_unique<Snapshot>(std::move(fleet)); },
             "Snapshot of all learners; expose() copies its pages.")
         .def("_put", &put, "columns"_a, "keys"_a, "keyed"_a, "numbers"_a,
              "Create learners from the columns of a snapshot. Returns their numbers in this fleet.")
@@ -488,12 +534,17 @@ void bind_fleets(nb::module_& m) {
                 for (std::size_t k = 0; k < numbers.size(); ++k)
                     require(numbers.data()[k] >= 0 && fleet.rows.has(u64(numbers.data()[k])),
                             "invalid learner id");
-                fleet.retire(numbers.data(), i64(numbers.size()), keyed);
+                fleet.retire(span_of(numbers), keyed);
             },
             "numbers"_a, "keyed"_a)
         .def(
             "_born_up_to", [](Fleet& fleet, u64 number) { fleet.rows.born_up_to(number); }, "number"_a)
-        .def("_count_in", &Fleet::count_in, "table"_a.none(), "columns"_a, "fresh"_a,
+        .def(
+            "_count_in",
+            [](Fleet& fleet, std::shared_ptr<Evidence> table, In<i64> columns, bool fresh) {
+                fleet.count_in(std::move(table), span_of(columns), fresh);
+            },
+            "table"_a.none(), "columns"_a, "fresh"_a,
              "Count draws and feedback in a table of evidence. `fresh`: pending decisions are not counted.")
         .def_prop_ro("_counted", &Fleet::counted, "Number of pending decisions that the table counts.")
         .def_prop_ro("_born", [](Fleet& fleet) { return fleet.rows.born(); })

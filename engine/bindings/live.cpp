@@ -85,6 +85,8 @@ template <class Work> PyObject* guarded(Work work) noexcept {
         PyErr_NoMemory();
     } catch (const nb::builtin_exception& error) {
         PyErr_SetString(PyExc_ValueError, error.what());
+    } catch (const std::invalid_argument& error) {
+        PyErr_SetString(PyExc_ValueError, error.what());
     } catch (const std::exception& error) {
         PyErr_SetString(PyExc_RuntimeError, error.what());
     }

@@ -1,8 +1,16 @@
 // Module hannan._engine: calls the registration function of each part.
+#include "../players/guards.hpp"
 #include "registration.hpp"
 
 NB_MODULE(_engine, m) {
     m.doc() = "The compiled engine of hannan: smoothings, rounds, players, games.";
+    nanobind::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+        try {
+            std::rethrow_exception(thrown);
+        } catch (const hn::Unsolved& error) {
+            PyErr_SetString(PyExc_ArithmeticError, error.what());
+        }
+    });
     hn::bind_mathematics(m);
     hn::bind_setup(m);
     hn::bind_potentials(m);

@@ -24,6 +24,76 @@ void raise_if_foreign(nb::handle player);
 void count_rounds(nb::handle player, i64 more, i64 delay = 0);
 i64 largest_delay(nb::handle player);
 
+using Ticket = PendingMove<nb::object>;
+
+/// Pending moves of a player whose moves are named tuples of Python.
+class Book : public PendingMoves<nb::object> {
+public:
+    Book(nb::object id, nb::object move_type) : id_(std::move(id)), type_(std::move(move_type)) {
+        require(PyType_Check(type_.ptr()) &&
+                    PyObject_IsSubclass(type_.ptr(), reinterpret_cast<PyObject*>(&PyTuple_Type)) == 1,
+                "move_type must be a subclass of tuple");
+        places_ = i64(nb::len(nb::object(type_.attr("_fields"))));
+        require(places_ >= 3 && places_ <= 5,
+                "move_type must have 3 to 5 fields: id, round, action and optional numbers");
+        // From Python 3.14 on a tuple stores its hash, which only tuple.__new__ initializes.
+        if (Py_Version < 0x030e0000)
+            alloc_ = reinterpret_cast<allocfunc>(
+                PyType_GetSlot(reinterpret_cast<PyTypeObject*>(type_.ptr()), Py_tp_alloc));
+    }
+
+    const nb::object& id() const { return id_; }
+    void rename(nb::object id) { id_ = std::move(id); }
+    /// Issue the ticket of the next round; `action` is the action field of the Move.
+    Ticket& issue(nb::object action, i64 number, double probability, double weight) {
+        return PendingMoves::issue(made(std::move(action), drawn + 1, probability), number, probability, weight);
+    }
+    using PendingMoves::find;
+    /// Return the pending ticket of this Move object (by identity), or null.
+    Ticket* find(nb::handle move) {
+        if (Ticket* last = newest(); last && last->move.ptr() == move.ptr()) return last;
+        if (!has_older()) return nullptr;
+        if (!PyTuple_Check(move.ptr()) || PyTuple_Size(move.ptr()) < 2) return nullptr;
+        const i64 round = PyLong_AsLongLong(PyTuple_GetItem(move.ptr(), 1));
+        if (PyErr_Occurred()) PyErr_Clear();
+        Ticket* found = find(round);
+        return found && found->move.ptr() == move.ptr() ? found : nullptr;
+    }
+    /// Make a Move; its fourth field, if any, is the probability of the action, or a distance.
+    nb::object made(nb::object action, i64 round, double number) {
+        if (!alloc_) return made_slowly(std::move(action), round, number);
+        nb::object move = nb::steal(alloc_(reinterpret_cast<PyTypeObject*>(type_.ptr()), places_));
+        if (!move.is_valid()) throw nb::python_error();
+        // A move of strings and numbers cannot be part of a cycle.
+        if (PyLong_CheckExact(action.ptr())) PyObject_GC_UnTrack(move.ptr());
+        nb::object number_of_round = nb::steal(PyLong_FromLongLong(round));
+        nb::object last = places_ >= 4 ? nb::steal(PyFloat_FromDouble(number)) : nb::object();
+        if (!number_of_round.is_valid() || (places_ >= 4 && !last.is_valid())) throw nb::python_error();
+        PyTuple_SetItem(move.ptr(), 0, nb::object(id_).release().ptr());
+        PyTuple_SetItem(move.ptr(), 1, number_of_round.release().ptr());
+        PyTuple_SetItem(move.ptr(), 2, action.release().ptr());
+        if (places_ >= 4) PyTuple_SetItem(move.ptr(), 3, last.release().ptr());
+        if (places_ == 5) PyTuple_SetItem(move.ptr(), 4, nb::none().release().ptr());
+        return move;
+    }
+
+private:
+    nb::object made_slowly(nb::object action, i64 round, double number) {
+        const auto make = reinterpret_cast<newfunc>(PyType_GetSlot(&PyTuple_Type, Py_tp_new));
+        const nb::tuple places = places_ == 5   ? nb::make_tuple(id_, round, action, number, nb::none())
+                                 : places_ == 4 ? nb::make_tuple(id_, round, action, number)
+                                                : nb::make_tuple(id_, round, action);
+        nb::object move = nb::steal(
+            make(reinterpret_cast<PyTypeObject*>(type_.ptr()), nb::make_tuple(places).ptr(), nullptr));
+        if (!move.is_valid()) throw nb::python_error();
+        return move;
+    }
+
+    nb::object id_, type_;
+    i64 places_;
+    allocfunc alloc_ = nullptr;
+};
+
 class Player : public Book {
 public:
     std::shared_ptr<void> keeps;

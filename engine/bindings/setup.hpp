@@ -1,7 +1,6 @@
 // Setup of a learner with the arrays that it points to, as a Python object.
 #pragma once
 
-#include <new>
 #include <utility>
 #include <vector>
 
@@ -10,30 +9,6 @@
 #include "arrays.hpp"
 
 namespace hn {
-
-/// Memory for runs: aligned, freed with its owner.
-class Room {
-    double* numbers_ = nullptr;
-
-public:
-    explicit Room(i64 count = 0) {
-        if (count > 0)
-            numbers_ = static_cast<double*>(
-                ::operator new(std::size_t(count) * sizeof(double), std::align_val_t(64)));
-    }
-    Room(const Room&) = delete;
-    Room& operator=(const Room&) = delete;
-    Room(Room&& other) noexcept : numbers_(other.numbers_) { other.numbers_ = nullptr; }
-    Room& operator=(Room&& other) noexcept {
-        std::swap(numbers_, other.numbers_);
-        return *this;
-    }
-    ~Room() { ::operator delete(numbers_, std::align_val_t(64)); }
-    double* at(i64 k) const { return numbers_ + k; }
-};
-
-/// Number of doubles per run, rounded up so that the next run is aligned too.
-inline i64 aligned_room(const Setup& s) { return (s.room() + 7) & ~i64(7); }
 
 struct Description {
     Setup setup;

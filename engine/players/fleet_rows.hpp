@@ -10,9 +10,8 @@
 #include <sys/mman.h>
 #endif
 
-#include "../bindings/setup.hpp"
 #include "../players.hpp"
-#include "../types.hpp"
+#include "guards.hpp"
 
 namespace hn {
 

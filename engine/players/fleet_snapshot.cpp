@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "../bindings/fields.hpp"
-
 namespace hn {
 
 std::vector<Column> columns_of(const Fleet& fleet) {
@@ -43,7 +41,7 @@ std::vector<Column> columns_of(const Fleet& fleet) {
     return found;
 }
 
-Snapshot::Snapshot(Fleet& fleet, In<i64> numbers)
+Snapshot::Snapshot(Fleet& fleet, std::span<const i64> numbers)
     : plan_(fleet.plan), columns_(columns_of(fleet)), numbers_(numbers.size()), keys_(numbers.size()),
       open_(fleet.open.shared()) {
     const Busy here = fleet.alone();
@@ -51,15 +49,15 @@ Snapshot::Snapshot(Fleet& fleet, In<i64> numbers)
     rows_.resize(numbers.size() * stride);
     numbers_at_ = rows_.data();
     for (std::size_t k = 0; k < numbers.size(); ++k) {
-        require(numbers.data()[k] >= 0 && fleet.rows.has(u64(numbers.data()[k])), "invalid learner id");
-        numbers_[k] = u64(numbers.data()[k]);
+        require(numbers[k] >= 0 && fleet.rows.has(u64(numbers[k])), "invalid learner id");
+        numbers_[k] = u64(numbers[k]);
         keys_[k] = fleet.rows.key(numbers_[k]);
         __builtin_memcpy(rows_.data() + k * stride, fleet.rows.row(numbers_[k]), stride * sizeof(double));
     }
 }
 
-Snapshot::Snapshot(nb::object fleet) : fleet_(fleet) {
-    Fleet& from = nb::cast<Fleet&>(fleet);
+Snapshot::Snapshot(std::shared_ptr<Fleet> fleet) : fleet_(std::move(fleet)) {
+    Fleet& from = *fleet_;
     const Busy here = from.alone();
     plan_ = from.plan;
     columns_ = columns_of(from);
@@ -68,7 +66,7 @@ Snapshot::Snapshot(nb::object fleet) : fleet_(fleet) {
 }
 
 bool Snapshot::expose(std::size_t pages) {
-    if (!fleet_.is_valid()) return false;
+    if (!fleet_) return false;
     if (copy_->go_on(pages)) return true;
     fleet_.reset();
     return false;
@@ -93,8 +91,6 @@ void sort_by_ticket(std::vector<std::pair<u64, i64>>& found) {
 
 void Snapshot::sort() {
     if (sorted_) return;
-    expose(std::size_t(-1));
-    const nb::gil_scoped_release released;
     if (copy_) {
         numbers_ = copy_->learners();
         keys_ = copy_->keys();
@@ -172,28 +168,7 @@ void Snapshot::fill(const Column& column, u8* out) const {
     else decisions([](const OpenDecision& one) { return u64(one.slept) | u64(one.version) << 8; });
 }
 
-i64 Snapshot::open() {
-    sort();
-    return i64(decisions_.size());
-}
-
-nb::dict Snapshot::columns() {
-    sort();
-    nb::dict out;
-    const auto give = [&](const Column& column, auto zero) {
-        Fresh<decltype(zero)> made{count(column) * std::size_t(column.width)};
-        fill(column, reinterpret_cast<u8*>(made.data));
-        out[column.name.c_str()] = made.give();
-    };
-    for (const Column& column : columns_) {
-        if (column.whole) give(column, u64(0));
-        else give(column, 0.0);
-    }
-    return out;
-}
-
-nb::object Snapshot::origins() {
-    sort();
+std::vector<u64> Snapshot::origins() const {
     std::size_t most = 0;
     for (const OpenDecision& one : decisions_) most = std::max<std::size_t>(most, one.origin);
     std::vector<bool> seen(most + 1);
@@ -201,36 +176,34 @@ nb::object Snapshot::origins() {
     std::vector<u64> found;
     for (u64 k = 0; k < seen.size(); ++k)
         if (seen[k]) found.push_back(k);
-    return array_of(found.data(), i64(found.size()));
+    return found;
 }
 
-nb::bytes Snapshot::body(In<u64> origins) {
+void Snapshot::begin_writing() {
     require(!given_, "body() of a snapshot can be called once");
     given_ = true;
-    sort();
+}
+
+std::size_t Snapshot::bytes() const {
     std::size_t size = 0;
     for (const Column& column : columns_) size += column.bytes(count(column));
-    nb::bytes made = nb::steal<nb::bytes>(PyBytes_FromStringAndSize(nullptr, Py_ssize_t(size)));
-    if (!made.is_valid()) throw nb::python_error();
-    u8* at = reinterpret_cast<u8*>(PyBytes_AsString(made.ptr()));
-    const u64 *names = origins.data(), *end = names + origins.size();
-    {
-        const nb::gil_scoped_release released;
-        for (OpenDecision& one : decisions_)
-            one.origin = std::uint16_t(std::lower_bound(names, end, u64(one.origin)) - names);
-        for (const Column& column : columns_) {
-            fill(column, at);
-            at += column.bytes(count(column));
-        }
-        // Freeing much memory takes time, so it is done without the lock.
-        copy_.reset();
-        rows_ = {};
-        decisions_ = {};
-        learners_ = {};
-        marks_ = {};
-        keys_ = {};
+    return size;
+}
+
+void Snapshot::write(std::span<const u64> origins, u8* out) {
+    for (OpenDecision& one : decisions_)
+        one.origin = std::uint16_t(
+            std::lower_bound(origins.begin(), origins.end(), u64(one.origin)) - origins.begin());
+    for (const Column& column : columns_) {
+        fill(column, out);
+        out += column.bytes(count(column));
     }
-    return made;
+    copy_.reset();
+    rows_ = {};
+    decisions_ = {};
+    learners_ = {};
+    marks_ = {};
+    keys_ = {};
 }
 
 }  // namespace hn

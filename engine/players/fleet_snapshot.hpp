@@ -30,7 +30,7 @@ class Snapshot {
     HugeVector<double> rows_;
     const double* numbers_at_ = nullptr;  // one row per learner
     // Keeps the fleet alive while it is copied. Declared before `copy_`, so that it is destroyed after it.
-    nb::object fleet_;
+    std::shared_ptr<Fleet> fleet_;
     std::unique_ptr<RowsCopy> copy_;
     OpenTable open_;
     // Computed from the copy and sorted by ticket, so that equal fleets give equal bytes.
@@ -38,28 +38,35 @@ class Snapshot {
     std::vector<u64> learners_, marks_;
     bool sorted_ = false, given_ = false;
 
-    void sort();
-    void fill(const Column& column, u8* out) const;
-    std::size_t count(const Column& column) const {
-        return column.open ? decisions_.size() : numbers_.size();
-    }
-
 public:
     /// Copy some learners and their open decisions.
-    Snapshot(Fleet& fleet, In<i64> numbers);
+    Snapshot(Fleet& fleet, std::span<const i64> numbers);
     /// Copy the open decisions of all learners; expose() copies the rows.
-    explicit Snapshot(nb::object fleet);
+    explicit Snapshot(std::shared_ptr<Fleet> fleet);
     Snapshot(const Snapshot&) = delete;
     /// Copy more pages. Returns true if pages are left.
     bool expose(std::size_t pages);
 
     i64 learners() const { return i64(copy_ && !sorted_ ? copy_->size() : numbers_.size()); }
-    i64 open();
-    /// Return the columns as arrays, by name.
-    nb::dict columns();
-    /// Ids of the player under which open decisions were drawn, ascending; all columns as bytes, with positions in these ids.
-    nb::object origins();
-    nb::bytes body(In<u64> origins);
+
+    /// Sort the learners and decisions, once; the pages must be copied before. The interpreter's lock is not needed.
+    void sort();
+    bool sorted() const { return sorted_; }
+    // All that follows needs a sorted snapshot.
+    i64 open() const { return i64(decisions_.size()); }
+    const std::vector<Column>& columns() const { return columns_; }
+    /// Number of learners or of open decisions.
+    std::size_t count(const Column& column) const {
+        return column.open ? decisions_.size() : numbers_.size();
+    }
+    void fill(const Column& column, u8* out) const;
+    /// Ids of the player under which open decisions were drawn, ascending.
+    std::vector<u64> origins() const;
+    /// Check that the bytes are requested for the first time.
+    void begin_writing();
+    std::size_t bytes() const;
+    /// Write all columns, with positions of ids in `origins`, and free the snapshot.
+    void write(std::span<const u64> origins, u8* out);
 };
 
 }  // namespace hn

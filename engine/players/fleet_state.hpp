@@ -1,7 +1,8 @@
 // State of a fleet: rows of learners, their keys and their open decisions.
 #pragma once
 
-#include "../bindings/arrays.hpp"
+#include <span>
+
 #include "../players.hpp"
 #include "evidence.hpp"
 #include "fleet_rows.hpp"
@@ -54,7 +55,9 @@ struct Seed {
     u32 constant;
 };
 
+/// Learners with the same description, one row per learner. Their smoothing is compiled: no step calls Python.
 class Fleet {
+    std::shared_ptr<const void> owner_;
     std::vector<double> template_, shares_, backup_;
     std::vector<double*> rows_of_batch_;
     std::vector<OpenDecision> taken_;
@@ -69,15 +72,12 @@ class Fleet {
     std::unique_ptr<AtPlay> at_;  // for diagnosed rounds
     std::vector<double> before_;
     // Evidence of the learner of a store, which several fleets may count in.
-    nb::object table_;  // keeps the table alive
-    Evidence* evidence_ = nullptr;
+    std::shared_ptr<Evidence> evidence_;
     std::vector<i32> column_of_;  // arm of the table per arm, or -1
     std::vector<double> all_, shown_;
     std::vector<u8> versions_;
 
 public:
-    nb::object description;  // keeps the setup alive
-    Description* d;
     Setup setup;
     RowPlan plan;
     Room room;
@@ -90,11 +90,14 @@ public:
     Seal seal;
     int origin = 0, origins = 1;  // id of current draws; number of ids so far
 
-    Fleet(nb::object described, bool sleeps, In<double> prior, bool diagnosed)
-        : description(described), d(nb::cast<Description*>(described)), setup(d->setup),
-          plan(plan_of(setup, sleeps, diagnosed)), room((diagnosed ? 3 : 2) * aligned_room(setup)),
+    /// `owner` keeps the arrays of the setup alive.
+    Fleet(const Setup& described, std::shared_ptr<const void> owner, bool sleeps, std::span<const double> prior,
+          bool diagnosed)
+        : owner_(std::move(owner)), setup(described), plan(plan_of(setup, sleeps, diagnosed)), room((diagnosed ? 3 : 2) * aligned_room(setup)),
           rows(plan.stride), open(plan.mark_words) {
         require(setup.setting == Setting::bandit, "learner of a fleet must be a bandit");
+        require(setup.smoothing != Smoothing::foreign && setup.estimator != Estimator::foreign,
+                "learner of a fleet must have compiled rules");
         require(prior.size() == 0 || i64(prior.size()) == setup.n, "prior must have one number per arm");
         run.lay_out(setup, room.at(0));
         twin.lay_out(setup, room.at(aligned_room(setup)));
@@ -108,7 +111,7 @@ public:
         template_.resize(std::size_t(plan.stride) + 4);
         shares_.resize(std::size_t(setup.places()) + 8);
         if (!fleets().begin(setup, plan, run, prior.size() ? prior.data() : nullptr, template_.data()))
-            failed();
+            throw Unsolved();
         start = run.start;
     }
     Fleet(const Fleet&) = delete;
@@ -118,18 +121,12 @@ public:
         return Busy(busy_, "a fleet must be used by one caller at a time; another call is in progress");
     }
 
-    [[noreturn]] void failed() {
-        raise_if_foreign(*d);
-        PyErr_SetString(PyExc_ArithmeticError, "the smoothing has no solution at these losses");
-        throw nb::python_error();
-    }
-
     // Learners
 
     void set_stream(double* row, const u32* parts, i64 count) {
         u64 words[4];
         fleets().seed(seed.pool, seed.constant, parts, count, words);
-        put_stream(plan, row, words_at(words));
+        put_stream(plan, row, {words[0], words[1], words[2], words[3]});
     }
     void set_stream(double* row, u64 key) {
         const u32 parts[2] = {u32(key), u32(key >> 32)};
@@ -154,14 +151,14 @@ public:
         return u32(number);
     }
     /// Remove learners with their open decisions.
-    void retire(const i64* numbers, i64 count, bool keyed) {
+    void retire(std::span<const i64> numbers, bool keyed) {
         const Busy here = alone();
         i64 left = 0;
-        for (i64 k = 0; k < count; ++k) {
-            if (!rows.has(u64(numbers[k]))) continue;  // listed twice
-            left += counts_at(plan, rows.row(u64(numbers[k]))).open;
-            if (keyed) keys.remove(rows.key(u64(numbers[k])));
-            rows.remove(u64(numbers[k]));
+        for (const i64 number : numbers) {
+            if (!rows.has(u64(number))) continue;  // listed twice
+            left += counts_at(plan, rows.row(u64(number))).open;
+            if (keyed) keys.remove(rows.key(u64(number)));
+            rows.remove(u64(number));
         }
         if (left == 0) return;
         std::vector<u64> gone;
@@ -174,22 +171,20 @@ public:
     // Evidence
 
     /// Count draws and feedback in a table, one arm per column. `fresh`: pending decisions are not counted.
-    void count_in(nb::object table, const In<i64>& columns, bool fresh) {
+    void count_in(std::shared_ptr<Evidence> table, std::span<const i64> columns, bool fresh) {
         const Busy here = alone();
-        if (table.is_none()) {
-            evidence_ = nullptr;
-            table_ = nb::object();
+        if (!table) {
+            evidence_.reset();
             return;
         }
-        Evidence* found = nb::cast<Evidence*>(table);
-        require(columns.size() == found->arms.size(), "columns must have one arm per arm of the table");
+        require(columns.size() == table->arms.size(), "columns must have one arm per arm of the table");
         std::vector<i32> made(std::size_t(setup.n), -1);
         for (std::size_t k = 0; k < columns.size(); ++k) {
-            const i64 arm = columns.data()[k];
+            const i64 arm = columns[k];
             require(arm >= 0 && arm < setup.n && made[std::size_t(arm)] < 0, "columns must be different arms of the learner");
             made[std::size_t(arm)] = i32(k);
         }
-        const std::size_t newest = found->draws ? Evidence::version_of(found->draws) + 1 : 0;
+        const std::size_t newest = table->draws ? Evidence::version_of(table->draws) + 1 : 0;
         if (fresh) {
             std::vector<i64> counted;
             open.each([&](i64 place, const OpenDecision& one) {
@@ -202,11 +197,10 @@ public:
                         "corrupt evidence: it differs from the pending decisions");
             });
         }
-        table_ = std::move(table);
-        evidence_ = found;
+        shown_.resize(table->arms.size());
+        evidence_ = std::move(table);
         column_of_ = std::move(made);
         all_.resize(std::size_t(setup.places()) + 8);
-        shown_.resize(found->arms.size());
     }
     /// Number of pending decisions that the table counts.
     i64 counted() const {
@@ -333,7 +327,7 @@ public:
         }
         open.reserve(count);
         for (i64 k = 0; k < count; ++k) rows_of_batch_[std::size_t(k)] = rows.change(u64(tickets[k]));
-        if (fleets().act(b) >= 0) failed();
+        if (fleets().act(b) >= 0) throw Unsolved();
         const auto ask = [&](i64 k) {
             if (k < count) open.fetch(ticket_of(u32(tickets[k]), b.rounds[k]));
         };
@@ -419,7 +413,7 @@ public:
         }
         if (!(at_ ? one_by_one(b) : fleets().settle(b) < 0)) {
             put_back(told.count);
-            failed();
+            throw Unsolved();
         }
         for (i64 k = 0; k < told.count; ++k) count_loss(taken_[std::size_t(k)], losses[k]);
         return refused;

@@ -258,7 +258,7 @@ def test_arguments_of_the_engine_are_validated():
 
     assert not play(ends=[3], columns=[0])
     for wrong, words in [
-        ({"losses": 8}, "losses.*every round"),
+        ({"losses": 8}, "losses.*entry per round"),
         ({"last": 3}, "runs must be"),
         ({"ends": [2, 1], "columns": [0, 0]}, "ends.*ascend"),
         ({"ends": [4], "columns": [0]}, "ends.*<= rounds"),

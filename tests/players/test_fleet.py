@@ -230,9 +230,9 @@ def test_foreign_and_edited_moves_are_rejected() -> None:
     with pytest.raises(ValueError, match="not drawn by this fleet, 'a'"):
         fleet.observe(theirs.ticket, [0.1, 0.2])
     edited = dataclasses.replace(mine, probability=mine.probability * 0.5)
-    with pytest.raises(ValueError, match=r"index 0.*than act"):
+    with pytest.raises(ValueError, match=r"index 0.*differs"):
         fleet.observe(edited, [0.1, 0.2])
-    with pytest.raises(ValueError, match=r"index 0.*than act"):
+    with pytest.raises(ValueError, match=r"index 0.*differs"):
         fleet.observe(dataclasses.replace(mine, action=(mine.action + 1) % 3), [0.1, 0.2])
     fleet.observe(mine, [0.1, 0.2])
 

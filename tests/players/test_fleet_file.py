@@ -77,7 +77,7 @@ def test_plain_load_draws_other_moves_and_settles_pending_ones() -> None:
             each.observe(before[:1], [0.5])
         with pytest.raises(ValueError, match="not drawn by this fleet"):
             each.observe(drawn[0].ticket, np.full(200, 0.5))
-        with pytest.raises(ValueError, match=r"not drawn by this fleet|than act"):
+        with pytest.raises(ValueError, match=r"not drawn by this fleet|differs"):
             each.observe(drawn[0], np.full(200, 0.5))
     with pytest.raises(ValueError, match="another fleet"):
         one.observe(drawn[2], np.full(200, 0.5))
