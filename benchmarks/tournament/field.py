@@ -16,7 +16,7 @@ from hannan.learners.first_order import Exp3Light, Green
 from hannan.learners.fpl import FPL, Decisions, FPLTrix
 from hannan.learners.lb_inf import LBInf
 from hannan.learners.myga import MYGA
-from hannan.learners.noisy import Dropout, RandomWalk
+from hannan.learners.noisy import Dropout, RandomPlayout, RandomWalk
 from hannan.learners.second_order import AdaNormalHedge, MLPoly, Squint
 from hannan.learners.stochastic import KLUCB, MOSS, UCB1, EpsilonGreedy, ExploreThenCommit, Thompson
 from hannan.learners.tuning import Anytime, Horizon, SelfConfident
@@ -43,6 +43,7 @@ _EXPERTS = (
     ),
     ("Dropout", lambda n, t: Dropout(n), "O(sqrt(L* ln n) + ln n), no tuning"),
     ("Random walk", lambda n, t: RandomWalk(n), "8 sqrt(2 T ln n) + ..., few switches"),
+    ("Random playout", lambda n, t: RandomPlayout(n, t), "m sqrt(2 T), m the mean of the largest of n normal numbers"),
 )
 _BANDITS = (
     (

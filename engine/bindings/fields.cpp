@@ -111,6 +111,11 @@ void check_memory(const Setup& s, const Run& run) {
             for (i64 i = 0; i < n; ++i)
                 counts("memory", 2.0 * memory[i], -1.0 - settled, 1.0 + settled);
             return;
+        case Memory::random_playout:
+            for (i64 i = 0; i < n; ++i)
+                must(std::fabs(memory[i]) <= 40.0 * s.parameter[1] * std::sqrt(s.parameter[0]), "memory",
+                     "have sums of normal numbers, each below 40 standard deviations");
+            return;
         case Memory::tsallis_shannon: check_delayed(DelayedMemory(memory), run); return;
         case Memory::private_hedge: {  // L + G, padding and seven states per arm; powers, norm and block
             const double most = 40.0 * (1.0 + settled);

@@ -124,6 +124,7 @@ _HOME: dict[str, tuple[str, ...]] = {
     "learners.noisy": (
         "Dropout",
         "RandomWalk",
+        "RandomPlayout",
     ),
     "learners.myga": ("MYGA",),
     "learners.fpl": ("FPL", "FPLTrix", "MSets", "ShortestPaths", "Assignments"),

@@ -54,6 +54,7 @@ from hannan.learners.lb_inf import LBInf as LBInf
 from hannan.learners.locally_private import LocallyPrivate as LocallyPrivate
 from hannan.learners.myga import MYGA as MYGA
 from hannan.learners.noisy import Dropout as Dropout
+from hannan.learners.noisy import RandomPlayout as RandomPlayout
 from hannan.learners.noisy import RandomWalk as RandomWalk
 from hannan.learners.private_experts import PrivateExperts as PrivateExperts
 from hannan.learners.second_order import AdaNormalHedge as AdaNormalHedge

@@ -38,7 +38,7 @@ Smoothing = enum.Enum("Smoothing", {
 })
 Memory = enum.Enum("Memory", {
     "adahedge": 0, "tsallis_shannon": 1, "green": 2, "exp3_light": 3, "fixed_share": 4, "lb_inf": 5, "dropout": 6,
-    "random_walk": 7, "private_hedge": 8, "squint": 9, "ada_normal_hedge": 10, "ml_poly": 11,
+    "random_walk": 7, "random_playout": 8, "private_hedge": 9, "squint": 10, "ada_normal_hedge": 11, "ml_poly": 12,
 })
 Counter = enum.Enum("Counter", {
     "epsilon_greedy": 0, "explore_then_commit": 1, "ucb1": 2, "moss": 3, "kl_ucb": 4, "thompson_beta": 5,

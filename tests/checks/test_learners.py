@@ -30,6 +30,7 @@ LEARNERS = [
     hn.Experts(3, loss_range=(-2.0, 6.0)), hn.Experts(3, loss_range=(0.0, 10.0), gains=True),
     *(hn.AdaHedge(n, (0.0, 1.0)) for n in (1, 4, 70)), hn.AdaHedge(3, (-2.0, 6.0)), hn.AdaHedge(3, (0.0, 9.0), True),
     *(rival(n) for rival in (hn.Squint, hn.AdaNormalHedge, hn.MLPoly, hn.Dropout, hn.RandomWalk) for n in (1, 4)),
+    hn.RandomPlayout(4, 400), hn.RandomPlayout(1, 400), hn.RandomPlayout(3, 400, (-2.0, 6.0), True),
     hn.Squint(70), hn.Squint(3, (-2.0, 6.0)), hn.MLPoly(3, (0.0, 10.0), True), hn.Dropout(3, 0.3, (-2.0, 6.0), True),
     hn.FixedShare(4, 3.0, 0.01), hn.FixedShare(1, 3.0, 0.01), hn.FixedShare(3, 2.0, 0.1, (-2.0, 6.0), True),
     hn.Exp3S(4, 20.0, 0.01), hn.Exp3S(1, 20.0, 0.01), hn.LBInf(4, 400), hn.LBInf(1, 400), hn.LBInf(3, 400, (-1.0, 3.0)),

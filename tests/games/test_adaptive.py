@@ -22,7 +22,8 @@ BANDITS = [
     hn.Bandit(3, hn.LogBarrier(), hn.Horizon(200)),
 ]  # fmt: skip
 HIDDEN = [
-    hn.Dropout(3), hn.RandomWalk(3), hn.Bandit(3, hn.Entropy(), hn.Horizon(200), hn.GeometricResampling(50)),
+    hn.Dropout(3), hn.RandomWalk(3), hn.RandomPlayout(3, 200),
+    hn.Bandit(3, hn.Entropy(), hn.Horizon(200), hn.GeometricResampling(50)),
     hn.Bandit(3, hn.Entropy(), hn.Horizon(200), hn.ConditionalResampling(50)),
 ]  # fmt: skip
 

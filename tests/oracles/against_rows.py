@@ -17,6 +17,7 @@ ROWS = [
     (hn.FixedShare(8, scale=100.0, share=1e-6), "any", "mean", "whole"),
     (hn.Dropout(8), "oblivious", "kept", "published"),
     (hn.RandomWalk(8), "oblivious", "kept", "published"),
+    (hn.RandomPlayout(8, T), "any", "draws", "whole"),
     (hn.PrivateExperts(2, 1.0, rounds=10**6), "oblivious", "kept", "whole"),
     (hn.PrivateBall(hn.Ball(3), 1.0, 1.0, rounds=10**6), "oblivious", "kept", "whole"),
     (hn.LocallyPrivate(hn.Bandit(8), 3.0), "oblivious", "arm", "whole"),

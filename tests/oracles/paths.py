@@ -135,6 +135,7 @@ def tables() -> dict[str, tuple[Any, dict[str, Any]]]:
     made["fixed_share"] = hn.FixedShare(10, 5.0, 0.01), {"losses": losses(10)}
     made["exp3_s"] = hn.Exp3S(10, 60.0, 0.01), {"losses": losses(10)}
     made["lb_inf"] = hn.LBInf(10, ROUNDS), {"losses": losses(10)}
+    made["random_playout"] = hn.RandomPlayout(10, ROUNDS), {"losses": losses(10)}
     made["green"] = hn.Green(10, 12.0, 0.01), {"losses": losses(10)}
     made["exp3_light"] = hn.Exp3Light(10), {"losses": losses(10)}
     made["myga"] = hn.MYGA(3, 8, 200, 60.0), {"losses": losses(3)[:200], "advice": advice(8, 3, True)[:200]}

@@ -31,6 +31,7 @@ from hannan.saving import files
 LEARNERS = [
     hn.Experts(4), hn.Experts(70, hn.Entropy()), hn.Experts(3, hn.Entropy(), prior=(0.5, 0.3, 0.2)),
     hn.AdaHedge(4), hn.Squint(4), hn.FixedShare(4, 3.0, 0.01), hn.RandomWalk(4), hn.Dropout(4),
+    hn.RandomPlayout(4, 900),
     hn.PrivateExperts(4, 1.0, rounds=900), hn.PrivateExperts(3, 1.0), hn.SlateBandit(6, 2), hn.SlateExperts(6, 2),
     hn.LocallyPrivate(hn.Bandit(4), 1.0), hn.PrivateBall(hn.Ball(2), 1.0, 1.0, rounds=900),
     hn.Bandit(4), hn.Bandit(4, hn.Exponential()), hn.Bandit(70, hn.Entropy(), hn.Horizon(400)),
@@ -237,7 +238,8 @@ def test_a_crafted_memory_is_rejected(tmp_path):
     for learner, place, word in (
         (hn.Squint(4), 0, 1e300), (hn.Squint(4), 4, -0.5), (hn.AdaNormalHedge(4), 5, 26.0), (hn.MLPoly(4), 4, 1e9),
         (hn.FixedShare(4, 3.0, 0.01), 1, 0.125), (hn.Exp3S(4, 20.0, 0.01), 0, -1.0), (hn.Dropout(4), 4, 0.5),
-        (hn.RandomWalk(4), 0, 14.0), (hn.RandomWalk(4), 0, 0.25), (hn.TsallisShannon(4), 1, -1.0),
+        (hn.RandomWalk(4), 0, 14.0), (hn.RandomWalk(4), 0, 0.25), (hn.RandomPlayout(4, 9), 0, 99.0),
+        (hn.TsallisShannon(4), 1, -1.0),
         (hn.AdaHedge(4), 0, -1e-3), (hn.AdaHedge(4), 2, -1.0), (hn.LBInf(4), 0, 1.0), (hn.UCB1(4), 0, 99.0),
     ):  # fmt: skip
         content = saved(learner, path)

@@ -1,4 +1,4 @@
-"""Leaders of noisy sums, without a tuning: binarized dropout and the random walk."""
+"""Leaders of noisy sums: binarized dropout, the random walk, and the random playout."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import ClassVar
 from hannan import validation
 from hannan.learners.learner import Weigher
 from hannan.learners.memory import Remembered
-from hannan.mathematics.bounds import Sense, Terms, Withheld
+from hannan.mathematics.bounds import Against, Proved, Sense, Terms, Withheld
+from hannan.mathematics.laws.light import Gaussian
 
 
 @dataclass(frozen=True, repr=False)
@@ -119,3 +120,68 @@ class RandomWalk(Remembered):
             "16 ln T + 16": 16.0 * math.log(rounds) + 16.0,
         }
         return terms, "random-walk perturbation, Devroye, Lugosi and Neu 2013"
+
+
+@dataclass(frozen=True, repr=False)
+class RandomPlayout(Remembered):
+    """Follow the leader after a random draw of all remaining rounds: the noise is fresh, and shrinks to nothing.
+
+    Parameters
+    ----------
+    n : int
+        Number of experts.
+    rounds : int
+        Number of rounds, T. After these rounds the bound is withheld.
+    loss_range : tuple of float, default (0.0, 1.0)
+        Range of the losses, or of the gains. A loss outside of the range raises ValueError.
+    gains : bool, default False
+        If True, larger values are better.
+
+    Notes
+    -----
+    argmin_i L_i + Z_i, where Z_i is the sum of T - t + 1 normal numbers of variance 1/2, drawn afresh in every round t.
+    The reference allows every symmetric distribution of a round, and also an exact minimax step after the playout; here
+    the distribution is normal, because the sum is then one normal number, and the leader is followed. With m_n the mean
+    of the largest of n standard normal numbers, for every t <= T,
+
+        R_t <= m_n (sqrt(T/2) + sqrt(T/2) - sqrt((T - t)/2)) <= m_n sqrt(2 T),
+
+    even against an adaptive adversary (docs/proofs/experts.md). For n = 2 and large T the regret of the worst sequences
+    found is m_n sqrt(T/2), which is minimax. `distribution()` and the probability of a move are conditional on the
+    playout.
+
+    References
+    ----------
+    Rakhlin, Shamir and Sridharan, Relax and randomize: from value to algorithms, NIPS 2012.
+
+    Examples
+    --------
+    >>> round(RandomPlayout(2, rounds=1000).bound().value, 2)
+    25.24
+    """
+
+    rounds: int
+    loss_range: tuple[float, float] = (0.0, 1.0)
+    gains: bool = False
+
+    own_noise: ClassVar[bool] = True
+    _against: ClassVar[Against] = "any"
+    _sense: ClassVar[Sense | None] = "draws"
+    _proved: ClassVar[Proved] = "whole"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "rounds", validation.count(self.rounds, "rounds"))
+
+    def _weigher(self) -> Weigher:
+        return Weigher("random_playout", (float(self.rounds), math.sqrt(0.5)))
+
+    def _asked(self, rounds: int | None, best_loss: float | None) -> tuple[int, float]:
+        return super()._asked(self.rounds if rounds is None else rounds, best_loss)
+
+    def _published(self, rounds: int, best: float) -> tuple[Terms, str]:
+        if rounds > self.rounds:
+            raise Withheld(f"{self!r} draws {self.rounds} rounds; no bound is proved for {rounds}")
+        most, whole = Gaussian().expected_max(self.n), math.sqrt(0.5 * self.rounds)
+        drift = most * (whole - math.sqrt(0.5 * (self.rounds - rounds)))
+        return {"range": most * whole, "drift": drift}, "random playout, after Rakhlin, Shamir and Sridharan 2012"
