@@ -100,6 +100,10 @@ games = {{
     "private ball": (hn.PrivateBall(hn.Ball(3), 1.0, 1.0), {{"losses": hn.Linear(z)}}),
     "local": (hn.LocallyPrivate(hn.Bandit(3), 1.0), {{"losses": z}}),
     "descent": (hn.OnlineGradientDescent(hn.Ball(3), 1.0), {{"losses": hn.Linear(z)}}),
+    "optimistic": (hn.OptimisticDescent(hn.Ball(3), 1.0), {{"losses": hn.Linear(z)}}),
+    "smooth": (hn.SmoothDescent(hn.Ball(3), 1.5, 1.0), {{"losses": hn.Squared(z, z[:, 0])}}),
+    "newton": (hn.OnlineNewton(hn.Ball(3), 1.5, 0.1, 1.0), {{"losses": hn.Squared(z, z[:, 0])}}),
+    "barrier": (hn.BarrierBandit(hn.Ball(3), 1.0, 40), {{"losses": hn.Linear(z)}}),
     "exponentiated": (hn.ExponentiatedGradient(hn.Simplex(3), 1.0), {{"losses": hn.Linear(z)}}),
 }}
 for name in [name for name in sys.modules if name.split(".")[0] == "scipy"]:

@@ -208,8 +208,22 @@ def rows() -> list[Row]:
         learner = hn.Convex(hn.Ball(3), 1.0, noise, hn.Horizon(ROUNDS), smooth=0.0)
         words = "linear losses of any sign; first-order for other losses, with loss_bound"
         found.append(Row(SEEN["convex"], f"Convex, {type(noise).__name__}", repr(learner), words, *proved(learner)))
-    for learner in (hn.OnlineGradientDescent(hn.Ball(3), 1.0), hn.ExponentiatedGradient(hn.Simplex(N), 1.0)):
-        found.append(Row(SEEN["convex"], type(learner).__name__, repr(learner), "O(sqrt T)", *proved(learner)))
+    newton = "(d/(2c)) (1 + ln(1 + c^2 r^2 G/d^2)); order d log L* for exp-concave losses"
+    descents = (
+        (hn.OnlineGradientDescent(hn.Ball(3), 1.0), "O(sqrt T)"),
+        (hn.ExponentiatedGradient(hn.Simplex(N), 1.0), "O(sqrt T)"),
+        (
+            hn.OptimisticDescent(hn.Ball(3), 1.0),
+            "2 sqrt(2) r sqrt(Q + 4 beta^2), Q the squared errors of the predictions",
+        ),
+        (hn.SmoothDescent(hn.Ball(3), 1.0, 1.0), "8 H r^2 + sqrt(64 H^2 r^4 + 16 H r^2 L*) for smooth losses >= 0"),
+        (hn.OnlineNewton(hn.Ball(3), 1.0, 0.5, 1.0), newton),
+    )
+    for learner, words in descents:
+        found.append(Row(SEEN["convex"], type(learner).__name__, repr(learner), words, *proved(learner)))
+    words = "v ln(T)/eta + k eta d^2 B^2 T + 2 beta r; observes only the loss of its move"
+    barrier = hn.BarrierBandit(hn.Ball(3), 1.0, ROUNDS)
+    found.append(Row(SEEN["convex"], "BarrierBandit", repr(barrier), words, *proved(barrier)))
     return found
 
 

@@ -76,6 +76,9 @@ _HOME: dict[str, tuple[str, ...]] = {
     "learners.expert_bandits": ("ExpertBandit",),
     "learners.convex.learner": ("Convex",),
     "learners.convex.private_ball": ("PrivateBall",),
+    "learners.convex.barrier": ("BarrierBandit",),
+    "learners.convex.optimistic": ("OptimisticDescent",),
+    "learners.convex.smooth": ("SmoothDescent", "OnlineNewton"),
     "learners.convex.gradient": (
         "OnlineGradientDescent",
         "ExponentiatedGradient",

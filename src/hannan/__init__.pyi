@@ -26,12 +26,16 @@ from hannan.learners.algorithms import gaussian_ftpl as gaussian_ftpl
 from hannan.learners.algorithms import hedge as hedge
 from hannan.learners.algorithms import tsallis_inf as tsallis_inf
 from hannan.learners.bandits import Bandit as Bandit
+from hannan.learners.convex.barrier import BarrierBandit as BarrierBandit
 from hannan.learners.convex.gradient import ExponentiatedGradient as ExponentiatedGradient
 from hannan.learners.convex.gradient import OnlineGradientDescent as OnlineGradientDescent
 from hannan.learners.convex.learner import Convex as Convex
+from hannan.learners.convex.optimistic import OptimisticDescent as OptimisticDescent
 from hannan.learners.convex.privacy import Privacy as Privacy
 from hannan.learners.convex.privacy import PrivacyCurve as PrivacyCurve
 from hannan.learners.convex.private_ball import PrivateBall as PrivateBall
+from hannan.learners.convex.smooth import OnlineNewton as OnlineNewton
+from hannan.learners.convex.smooth import SmoothDescent as SmoothDescent
 from hannan.learners.delayed import TsallisShannon as TsallisShannon
 from hannan.learners.estimators import ConditionalResampling as ConditionalResampling
 from hannan.learners.estimators import Estimator as Estimator
@@ -141,14 +145,15 @@ __all__ = [
     "SelfConfident", "Estimator", "ImportanceWeighted", "GeometricResampling", "ConditionalResampling",
     "ReducedVariance", "ImplicitExploration", "register", "Move", "Certificate", "Evidence", "Player", "load",
     "Fleet", "Moves", "FleetCertificate", "Experts", "AdaHedge", "Bandit", "ExpertBandit", "Convex",
-    "PrivateBall", "OnlineGradientDescent", "ExponentiatedGradient", "Domain", "Ball", "Box", "Simplex",
-    "Polytope", "Loss", "RankOne", "Linear", "Squared", "Logistic", "Huber", "SmoothedHinge", "Noise",
-    "GammaNoise", "GaussianNoise", "Privacy", "PrivacyCurve", "Squint", "AdaNormalHedge", "MLPoly",
-    "FixedShare", "Exp3S", "LBInf", "Green", "Exp3Light", "UCB1", "MOSS", "KLUCB", "EpsilonGreedy",
-    "ExploreThenCommit", "Thompson", "TsallisShannon", "SlateBandit", "SlateExperts", "PrivateExperts",
-    "LocallyPrivate", "Dropout", "RandomWalk", "MYGA", "FPL", "FPLTrix", "MSets", "ShortestPaths",
-    "Assignments", "hedge", "exp3", "exp4", "exp4_clipped", "tsallis_inf", "frechet_ftpl", "exp3_ix",
-    "fixed_share", "exp3_s", "gaussian_ftpl", "play", "Record", "compare", "Comparison", "sweep", "combine",
-    "Combined", "Combiner", "Conformal", "CoverageCertificate", "replay", "Replay", "route", "Routes",
-    "Store", "adversaries", "checks"
+    "PrivateBall", "BarrierBandit", "OptimisticDescent", "SmoothDescent", "OnlineNewton",
+    "OnlineGradientDescent", "ExponentiatedGradient", "Domain", "Ball", "Box", "Simplex", "Polytope", "Loss",
+    "RankOne", "Linear", "Squared", "Logistic", "Huber", "SmoothedHinge", "Noise", "GammaNoise",
+    "GaussianNoise", "Privacy", "PrivacyCurve", "Squint", "AdaNormalHedge", "MLPoly", "FixedShare", "Exp3S",
+    "LBInf", "Green", "Exp3Light", "UCB1", "MOSS", "KLUCB", "EpsilonGreedy", "ExploreThenCommit", "Thompson",
+    "TsallisShannon", "SlateBandit", "SlateExperts", "PrivateExperts", "LocallyPrivate", "Dropout",
+    "RandomWalk", "RandomPlayout", "MYGA", "FPL", "FPLTrix", "MSets", "ShortestPaths", "Assignments", "hedge",
+    "exp3", "exp4", "exp4_clipped", "tsallis_inf", "frechet_ftpl", "exp3_ix", "fixed_share", "exp3_s",
+    "gaussian_ftpl", "play", "Record", "compare", "Comparison", "sweep", "combine", "Combined", "Combiner",
+    "Conformal", "CoverageCertificate", "replay", "Replay", "route", "Routes", "Store", "adversaries",
+    "checks"
 ]

@@ -75,6 +75,10 @@ LEARNERS = [
     hn.LocallyPrivate(hn.UCB1(["a", "b", "c"], loss_range=(-2.0, 6.0), gains=True), 1.0),
     hn.LocallyPrivate(hn.LBInf(4), 3.0), hn.LocallyPrivate(hn.Bandit(1), 1.0),
     hn.PrivateBall(hn.Ball(2), 1.0, 1.0, rounds=900),
+    hn.OptimisticDescent(hn.Ball(2), 1.0), hn.OptimisticDescent(hn.Box([0.0, 0.0], [1.0, 2.0]), 1.0, "mean"),
+    hn.SmoothDescent(hn.Ball(2), 1.0, 0.25), hn.SmoothDescent(hn.Simplex(3), 1.0, 0.25, 9.0),
+    hn.OnlineNewton(hn.Ball(2), 1.0, 0.3, 0.25), hn.BarrierBandit(hn.Ball(2), 1.0, 900),
+    hn.BarrierBandit(hn.Box([0.1, 0.1], [0.6, 0.6]), 1.0, 900, 1.0),
     hn.PrivateBall(hn.Ball(1, 2.0, (5.0,)), 3.0, 0.5, 1e-5, 900, 2, "replace"),
     hn.SlateBandit(4, 2), hn.SlateBandit(3, 3), hn.SlateBandit(4, 1), hn.SlateBandit(4, 2, hn.Horizon(400)),
     hn.SlateBandit.robust(4, 2, 400), hn.SlateBandit(4, 2, draw="conditional"),
@@ -130,7 +134,7 @@ def tells_arms_apart(learner):
 
 
 def draws_nothing(learner):
-    return isinstance(learner, (hn.OnlineGradientDescent, hn.ExponentiatedGradient))
+    return getattr(learner, "draws", True) is False
 
 
 #: Checks, with the learners to which they do not apply. A learner that is skipped elsewhere fails.

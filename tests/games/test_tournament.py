@@ -57,7 +57,7 @@ def test_every_exported_learner_takes_part():
     # Convex sets have losses of another kind, and no adversaries in common with arms. Slates are sets of one size, not
     # paths. The regret of private learners includes the cost of privacy, which the tournament does not measure.
     others = {"Convex", "OnlineGradientDescent", "ExponentiatedGradient", "SlateBandit", "PrivateExperts"}
-    others |= {"LocallyPrivate", "PrivateBall"}
+    others |= {"LocallyPrivate", "PrivateBall", "OptimisticDescent", "SmoothDescent", "OnlineNewton", "BarrierBandit"}
     assert {cls.__name__ for cls in exported - field} <= others
 
 

@@ -21,6 +21,8 @@ OTHERS: dict[str, tuple[Any, Any]] = {
     "convex, linear": (hn.Convex(hn.Ball(3), 1.0, hn.GaussianNoise(), hn.Horizon(T)), hn.Linear(POINTS)),
     "convex, logistic": (CONVEX, hn.Logistic(POINTS, np.arange(T) % 2)),
     "private ball": (hn.PrivateBall(hn.Ball(3), 1.0, 1.0, rounds=T), hn.Linear(POINTS)),
+    "optimistic descent": (hn.OptimisticDescent(hn.Ball(3), 1.0), hn.Linear(POINTS)),
+    "barrier": (hn.BarrierBandit(hn.Ball(3), 1.0, T), hn.Linear(POINTS)),
     "gradient descent": (hn.OnlineGradientDescent(hn.Ball(3), 1.0), hn.Linear(POINTS)),
     "exponentiated gradient": (hn.ExponentiatedGradient(hn.Simplex(3), 1.0), hn.Linear(POINTS)),
     "fpl": (hn.FPL(hn.MSets(6, 2), 9.0), ROWS),

@@ -56,6 +56,10 @@ ROWS = [
     (hn.FPLTrix(hn.MSets(6, 2)), None, None, None),
     (hn.OnlineGradientDescent(hn.Ball(3), 1.0), "any", "moves", "whole"),
     (hn.ExponentiatedGradient(hn.Simplex(3), 1.0), "any", "moves", "whole"),
+    (hn.OptimisticDescent(hn.Ball(3), 1.0), "any", "moves", "whole"),
+    (hn.SmoothDescent(hn.Ball(3), 1.0, 1.0), "any", "moves", "whole"),
+    (hn.OnlineNewton(hn.Ball(3), 1.0, 0.5, 1.0), "any", "moves", "whole"),
+    (hn.BarrierBandit(hn.Ball(3), 1.0, 10**6), "oblivious", "point", "whole"),
     (hn.Convex(hn.Ball(3), 1.0, loss_bound=2.0, tuning=hn.Horizon(10**6)), "any", "draws", "whole"),
     (hn.Convex(hn.Ball(3), 1.0, loss_bound=2.0, tuning=hn.Horizon(10**6), fresh=False), "oblivious", "kept", "whole"),
 ]

@@ -43,6 +43,8 @@ LEARNERS = [
     hn.ExpertBandit(7, 5, hn.Entropy()), hn.ExpertBandit(3, 5, clip="tuned"), hn.MYGA(3, 5, 50),
     hn.FPL(MSets(6, 2), 2.0), hn.FPLTrix(MSets(6, 2)), hn.Convex(hn.Ball(2), 1.0, loss_bound=2.0),
     hn.AdaNormalHedge(4), hn.MLPoly(4), hn.Exp3S(4, 20.0, 0.01),
+    hn.OptimisticDescent(hn.Ball(2), 1.0), hn.SmoothDescent(hn.Ball(2), 1.0, 0.25),
+    hn.OnlineNewton(hn.Ball(2), 1.0, 0.3, 0.25), hn.BarrierBandit(hn.Ball(2), 1.0, 900),
     hn.OnlineGradientDescent(hn.Ball(2), 1.0), hn.ExponentiatedGradient(hn.Simplex(2), 1.0),
 ]  # fmt: skip
 
@@ -60,7 +62,7 @@ def act(player, rng):
 
 
 def loss_of(player, move, rng):
-    if isinstance(player.learner, hn.Convex):
+    if isinstance(player.learner, (hn.Convex, hn.SmoothDescent, hn.OnlineNewton)):
         return hn.Logistic([0.6, 0.8], 1 if rng.random() < 0.5 else -1)
     if hasattr(player.learner, "domain"):
         return hn.Linear(rng.random(2) / 2)

@@ -326,7 +326,9 @@ def invalid_losses_are_rejected(learner: Any) -> None:
 def _bad(adapter: Adapter, move: Any) -> list[tuple[str, Any]]:
     """Return pairs (description, invalid loss)."""
     if adapter.points:
-        return [("a number", 0.5), ("None", None), ("NaN", math.nan), ("text", "0.5")]
+        # A player that observes only the loss of its point accepts a number.
+        function = [("a number", 0.5)] if getattr(adapter.player, "sees_all", True) else []
+        return [*function, ("None", None), ("NaN", math.nan), ("text", "0.5")]
     good, low = adapter.observed(move, adapter.losses(0)), adapter.low
     numbers = [math.nan, math.inf, -math.inf, "0.5", None, 1j]
     if math.isfinite(sum(getattr(adapter.learner, "loss_range", (0.0, 1.0)))) and _ranged(adapter):

@@ -285,6 +285,40 @@ class PrivateBallRunner(PointRunner):
         return self.learner
 
 
+class BarrierRunner(PointRunner):
+    """Game of players that observe the loss of their point only, stepped in Python."""
+
+    stepped = True
+
+    def __init__(self, learner: Any, losses: Any, request: Request) -> None:
+        super().__init__(learner, losses, request)
+        request.one_thread(learner)
+        self.total = self.rounds
+        self.players = [learner.start(run_seed(request.seed, run)) for run in range(self.runs)]
+        self.own = np.zeros((self.runs, self.rounds))
+        self.moves = np.zeros((self.runs, self.rounds if self.everything else 0, learner.domain.d))
+
+    def advance(self, limit: int, parts: int) -> list[Job] | None:
+        first, last = self.done, min(self.rounds, self.done + limit)
+        self.done = last
+        return [lambda: self._step(first, last)] if first < last else None
+
+    def _step(self, first: int, last: int) -> None:
+        for t, z in enumerate(self.losses.z[first:last], first):
+            for run, player in enumerate(self.players):
+                move = player.act()
+                self.own[run, t] = paid = float(z @ move.action)
+                player.observe(move, paid)
+                if self.everything:
+                    self.moves[run, t] = move.action
+
+    def played(self, best: Array) -> tuple[Array, Array]:
+        return np.cumsum(self.own, axis=1)[:, self.marks - 1] - best, self.moves
+
+    def source(self, regret: Array) -> Any:
+        return self.learner
+
+
 class Seen(Sequence[Loss]):
     """Read-only view of the first losses of a run."""
 

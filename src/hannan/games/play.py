@@ -209,6 +209,7 @@ SETTINGS = {
     "convex": Setting("convex:ConvexRunner", "convex:ConvexTable"),
     "descent": Setting("convex:DescentRunner", "convex:DescentTable"),
     "private_ball": Setting("convex:PrivateBallRunner", "convex:PointTable"),
+    "barrier": Setting("convex:BarrierRunner", "convex:PointTable"),
     "decisions": Setting("decisions:DecisionsRunner", "decisions:DecisionTable"),
     "stepped": Setting("stepped:SteppedRunner", "stepped:VectorTable"),
 }
@@ -217,7 +218,7 @@ SETTINGS = {
 def setting_of(learner: Any, losses: Any) -> Setting:
     """Return the classes that play a learner. User-defined learners are stepped in Python."""
     stated = getattr(learner, "setting", None)
-    if stated in ("convex", "descent", "private_ball", "decisions"):
+    if stated in ("convex", "descent", "private_ball", "barrier", "decisions"):
         return SETTINGS[stated]
     setting = setup_of(learner, losses).setting
     if is_stepped(learner):

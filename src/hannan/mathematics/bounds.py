@@ -49,6 +49,7 @@ Sense = Literal[
     "expert",
     "path",
     "slate",
+    "point",
     "map",
     "available",
     "available_slate",
@@ -95,6 +96,8 @@ _OTHERWISE: dict[str, str] = {
     "fixed in advance",
     "slate": "bounds the pseudo-regret only: the maximum of E[learner's loss - loss of the slate] over slates fixed in "
     "advance",
+    "point": "bounds the pseudo-regret only: the maximum of E[learner's loss - loss of the point] over points fixed in "
+    "advance",
     "map": "bounds the pseudo-regret only: the maximum of E[learner's loss - loss of the map] over maps from keys to "
     "arms fixed in advance",
     "available": "bounds the pseudo-regret only: max_i E[learner's loss - loss of arm i], both over the rounds in "
@@ -107,7 +110,14 @@ _OTHERWISE: dict[str, str] = {
 #: Sense of a bound if some arms were unavailable in some rounds.
 _RESTRICTED: dict[str, Sense] = {"arm": "available", "slate": "available_slate", "map": "available_map"}
 #: Comparator of a bound that holds for one comparator named in advance.
-_NAMED: dict[str, str] = {"arm": "arm", "available": "arm", "expert": "expert", "path": "path", "map": "map key -> arm"}
+_NAMED: dict[str, str] = {
+    "arm": "arm",
+    "available": "arm",
+    "expert": "expert",
+    "path": "path",
+    "map": "map key -> arm",
+    "point": "point",
+}
 _HOLDS_FOR: dict[str, tuple[str, ...]] = {
     "any": ("any", "oblivious", "iid"),
     "oblivious": ("oblivious", "iid"),

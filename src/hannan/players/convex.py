@@ -397,11 +397,12 @@ class Walk:
     def __init__(self, learner: Descending) -> None:
         self.learner, self.rounds = learner, 0
         self.x, self.total = np.array(learner.domain.center), np.zeros(learner.domain.d)
+        self.kept = np.zeros(learner.kept)
 
     def step(self, gradient: Array) -> None:
         """Take a step for one gradient."""
         self.total, self.rounds = self.total + gradient, self.rounds + 1
-        self.x = self.learner.next(self.x, self.total, gradient, self.rounds)
+        self.x = self.learner.next(self.x, self.total, gradient, self.rounds, self.kept)
 
 
 class DescentPlayer(PointPlayer):
@@ -481,7 +482,7 @@ class DescentPlayer(PointPlayer):
         """
         delta = None if delta is None else validation.between(delta, 0.0, 1.0, "delta", "()")
         best = best_in_hindsight(self._leader, self._seen)
-        bound, withheld = self._bound(self._own - best)
+        bound, withheld = self._bound(self._own - best, best)
         return Certificate(
             **self._standing() | {"seeded": False, "resumed": False},
             bound=bound,
@@ -499,11 +500,11 @@ class DescentPlayer(PointPlayer):
             on_this_run_says="" if delta is None else NOT_RANDOM,
         )
 
-    def _bound(self, regret: float) -> tuple[Bound | None, str]:
+    def _bound(self, regret: float, best: float) -> tuple[Bound | None, str]:
         if withheld := self._lost() or self._late():
             return None, withheld
         try:
-            bound: Bound = self.learner.bound(self._settled, against="any")
+            bound: Bound = self.learner.observed(self._settled, best, self._walk.kept)
         except ValueError as reason:
             return None, str(reason)
         if wrong := refuted(regret, bound):
@@ -521,18 +522,19 @@ class DescentPlayer(PointPlayer):
         return {
             **super()._saved(),
             "own": self._own, "x": walk.x, "total": walk.total, "leader": self._leader.content(),
+            **({"kept": walk.kept} if len(walk.kept) else {}),
         }  # fmt: skip
 
     def _renew(self) -> None:
         """Do nothing: the player uses no randomness."""
 
     def _restore(self, state: dict[str, Any]) -> None:
-        d = self.learner.domain.d
+        d, more = self.learner.domain.d, self.learner.kept
         own = fields.number(state["own"], "own loss", -fields.LARGE, fields.LARGE)
-        for name in ("x", "total"):
-            if np.shape(state[name]) != (d,):
+        for name, size in (("x", d), ("total", d), *((("kept", more),) if more else ())):
+            if np.shape(state[name]) != (size,):
                 raise ValueError(
-                    f"corrupt file: expected {d} numbers for {name}; found {validation.brief(state[name])}"
+                    f"corrupt file: expected {size} numbers for {name}; found {validation.brief(state[name])}"
                 )
             fields.within(state[name], name)
         if not self.learner.domain.contains(state["x"]):
@@ -541,6 +543,8 @@ class DescentPlayer(PointPlayer):
         self._leader.resume(state["leader"])
         walk = self._walk
         walk.x, walk.total, walk.rounds, self._own = state["x"].copy(), state["total"].copy(), self._settled, own
+        if more:
+            walk.kept = state["kept"].copy()
 
 
 def refuted(regret: float, bound: Bound) -> str:

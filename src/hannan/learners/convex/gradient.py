@@ -1,4 +1,4 @@
-"""Deterministic learners on convex domains, for comparison: online gradient descent and exponentiated gradient.
+"""Deterministic learners on convex domains: online gradient descent and exponentiated gradient; base class `Descent`.
 
 The regret of gradient descent does not depend on the dimension; that of exponentiated gradient is proportional to the
 square root of the logarithm of the dimension. The paper asks after cor:olo whether a perturbed leader can match
@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from hannan import saving, validation
 from hannan.learners.convex.learner import check_lipschitz
 from hannan.mathematics import bounds
-from hannan.mathematics.bounds import Bound
+from hannan.mathematics.bounds import Bound, Terms
 from hannan.mathematics.convex.domains import Domain, Simplex
 from hannan.mathematics.convex.losses import Loss, check_user_defined
 from hannan.mathematics.potentials import softmax
@@ -37,13 +37,32 @@ class Descent(saving.Described):
     def __post_init__(self) -> None:
         object.__setattr__(self, "lipschitz", validation.positive(self.lipschitz, "lipschitz"))
 
-    def next(self, x: Array, total: Array, gradient: Array, t: int) -> Array:
-        """Return the move after round t, from x and its gradient; `total` is the sum of the gradients so far."""
+    @property
+    def kept(self) -> int:
+        """Number of further numbers that a player keeps, at first 0."""
+        return 0
+
+    def next(self, x: Array, total: Array, gradient: Array, t: int, kept: Array) -> Array:
+        """Return the move after round t, from x and its gradient.
+
+        `total` is the sum of the gradients so far; `kept` are the further numbers, which the method updates in place.
+        """
         raise NotImplementedError
 
     def bound(self, rounds: int | None = None, best_loss: float | None = None, *, against: str | None = None) -> Bound:
         """Return a bound on the regret, even against an adaptive adversary."""
         raise NotImplementedError
+
+    def observed(self, rounds: int, best_loss: float, kept: Array) -> Bound:
+        """Return the bound for what a player observed: the best loss and the further numbers that it keeps."""
+        return self.bound(rounds, against="any")
+
+    def _stated(self, terms: Terms, source: str, rounds: int, condition: str = "") -> Bound:
+        """Return a bound for every sequence of moves, at most rounds * range."""
+        value, most = bounds.rounded_up(math.fsum(terms.values())), 2.0 * self.domain.radius * self.lipschitz * rounds
+        if value >= most:
+            return bounds.trivial(most)
+        return Bound(value, terms, source, sense="moves", against="any", condition=condition)
 
     def admit(self, losses: Any) -> Loss:
         """Return losses after validation of their Lipschitz constant."""
@@ -84,7 +103,7 @@ class OnlineGradientDescent(Descent):
     60.0
     """
 
-    def next(self, x: Array, total: Array, gradient: Array, t: int) -> Array:
+    def next(self, x: Array, total: Array, gradient: Array, t: int, kept: Array) -> Array:
         return self.domain.project(x - 2.0 * self.domain.radius / (self.lipschitz * math.sqrt(t)) * gradient)
 
     def bound(self, rounds: int | None = None, best_loss: float | None = None, *, against: str | None = None) -> Bound:
@@ -130,7 +149,7 @@ class ExponentiatedGradient(Descent):
         """Largest range max g - min g of a gradient."""
         return math.sqrt(2.0) * self.lipschitz
 
-    def next(self, x: Array, total: Array, gradient: Array, t: int) -> Array:
+    def next(self, x: Array, total: Array, gradient: Array, t: int, kept: Array) -> Array:
         if self.domain.d == 1:
             return x
         return softmax(total, 0.5 * self.span * math.sqrt((t + 1) / math.log(self.domain.d)))
