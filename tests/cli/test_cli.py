@@ -335,6 +335,7 @@ def test_reproduce(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         "key-lemma-printed",
         "key-lemma-delta",
         "rate-form",
+        "private-marginals",
     }
     for claim in data["claims"]:
         assert {"label", "verdict", "value", "bound", "runs", "seconds"} <= set(claim)
