@@ -18,7 +18,7 @@ from hannan import _engine
 
 ROOT = Path(__file__).parents[1]
 FENCED = re.compile(r"^```(\w+) (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-#: What each example may take: (new files, tests among them; rows of tables).
+#: The changes that each example may need: (new files, including tests; rows of tables).
 SIZES = {
     "Add a compiled law": (3, 1), "Add a regularizer": (1, 1), "Add an estimator": (1, 1), "Add a tuning": (1, 1),
     "Add a learner with a memory": (2, 1),
@@ -102,7 +102,7 @@ def test_a_class_in_plain_python_is_added(title: str, tmp_path: Path) -> None:
     run(title, tmp_path)
 
 
-@pytest.mark.slow  # the engine is built anew: two minutes of a core
+@pytest.mark.slow  # the engine is built again: two minutes of one core
 def test_a_law_and_a_learner_are_added_to_the_engine(tmp_path: Path) -> None:
     nanobind = pytest.importorskip("nanobind")
     for folder in ("src", "engine"):

@@ -81,7 +81,7 @@ MADE = {
     "Routes": routed,
     "Comparison": compared,
 }
-#: Where the names of the user's arms, columns or learners are shown.
+#: Positions at which the names of the user's arms, columns or learners are shown.
 NAMED = ("Record", "Certificate", "Combined", "Panel", "Replay", "Routes", "Comparison")
 PICTURED = ("Record", "Combined", "Replay", "Routes", "Comparison")
 
@@ -138,7 +138,7 @@ def test_text_is_formatted_for_readers(name):
     assert "object at 0x" not in text
     assert not text.startswith(f"{name}("), "a raw repr"
     assert len(text.splitlines()) > 2
-    # Four digits: no number has more, but for counts and seeds; and nothing like 9e-172.
+    # Four digits: no number has more, except counts and seeds; and no number like 9e-172.
     assert not re.search(r"[1-9]\.\d{4}", text)
     assert not re.search(r"e-\d{3}", text)
 

@@ -91,7 +91,8 @@ def test_every_learner_is_in_the_tables() -> None:
 def test_learners_for_requirements_satisfy_them() -> None:
     for need in learner_map.NEEDS:
         bound, against = learner_map.proved(need.learner(), **need.asked)
-        # Who covers a need has a bound, but for the two whose bound is of what they will have seen, or an order only.
+        # Every learner listed for a need has a bound, except two whose bound depends on observed losses or is an order
+        # only.
         assert bound != "withheld" or need.code in ("hn.AdaHedge(n)", "hn.Thompson(n)"), against
 
 

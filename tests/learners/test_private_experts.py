@@ -19,7 +19,8 @@ from hannan.learners.game_privacy import gaussian_epsilon
 from hannan.learners.private_experts import Form
 from hannan.mathematics.mechanisms import CorrelatedNoise
 
-#: (N, T): bound at epsilon 1, at epsilon 1/2, and for a game without end at epsilon 1; delta = 1e-6, add/remove.
+#: (N, T): bound at epsilon 1, at epsilon 1/2, and for an unlimited number of rounds at epsilon 1; delta = 1e-6,
+#: add/remove.
 BOUNDS = {
     (2, 10**3): (17.8, 18.1, 30.5),
     (2, 10**4): (56.4, 56.4, 85.0),
@@ -427,7 +428,7 @@ def punish_the_last_move(learner, rounds, runs):
 
 
 def played_as(n, kind, rounds=4000):
-    """Return the learner at epsilon = 1 with a form that it need not choose: (A), (C), or tuned for Theorem E."""
+    """Return the learner at epsilon = 1 with a form that is not the default: (A), (C), or tuned for Theorem E."""
     learner = hn.PrivateExperts(n, 1.0, rounds=rounds)
     level, logs, most = learner.noise_level(rounds), math.log(n), float(hn.Gaussian().expected_max(n))
     variance = {"hedge": 4.0 * (1.0 - 1.0 / n) * level**2, "adaptive": 4.0 * most * level * rounds}.get(kind, 0.0)
@@ -440,7 +441,7 @@ def played_as(n, kind, rounds=4000):
 
 @pytest.mark.parametrize("n", [2, 10])
 def test_adaptive_adversary_exceeds_the_oblivious_bounds_but_not_the_adaptive_ones(n):
-    """Why every bound says "oblivious": the last move reveals noise that is kept. Seeds are fixed."""
+    """The reason why every bound says "oblivious": the last move reveals reused noise. Seeds are fixed."""
     rounds, runs = 4000, 16
     for kind in ("hedge", "leader"):
         learner = played_as(n, kind)
@@ -510,7 +511,7 @@ def test_invalid_losses_leave_the_noise_as_it_is(sparsity, losses):
 
 
 def test_noise_advances_once_per_loss_in_any_order():
-    """A loss counts in the round in which it arrives: late and reordered losses give the noise of prompt ones."""
+    """A loss counts in the round in which it arrives: late and reordered losses have the noise of prompt losses."""
     rows = np.random.default_rng(0).random((6, 3))
     prompt, late = (hn.PrivateExperts(3, 1.0, rounds=9).start(seed=2) for _ in range(2))
     for row in rows:
@@ -534,7 +535,7 @@ def test_no_statement_on_one_run():
     certificate = play(hn.PrivateExperts(3, 1.0, rounds=99).start(), 20).certificate(0.05)
     assert certificate.on_this_run is None
     assert "kept" in certificate.on_this_run_says
-    # The control: experts that draw afresh have one.
+    # The control: experts that draw new noise in every round have a bound.
     assert play(hn.Experts(3).start(), 20).certificate(0.05).on_this_run is not None
 
 

@@ -99,7 +99,7 @@ def test_bound_in_other_units_and_at_other_rounds():
     other = hn.Bandit(8, tuning=hn.Horizon(10_000), loss_range=(-1.0, 4.0), gains=True)
     assert other.bound().value == pytest.approx(5 * TUNED.bound().value, rel=1e-12)
     assert TUNED.bound(5000).value == pytest.approx(formula(8, TUNED.bound().scale, 5000), rel=1e-12)
-    assert TUNED.bound(20).sense == "run"  # no less than the rounds
+    assert TUNED.bound(20).sense == "run"  # at least the number of rounds
     with pytest.raises(hn.Withheld, match="10000"):
         TUNED.bound(10_001)
     assert hn.Bandit(1, tuning=hn.Horizon(10)).bound().value == 0.0
@@ -128,7 +128,7 @@ def test_games_comparisons_and_commands_print_the_bound(capsys):
 
 
 def drift_share(n, scale, L, losses):
-    """Return E D over the bound on it that the package uses."""
+    """Return E D divided by the bound that the package uses for it."""
     terms = bounds.reduced_variance(n, scale, 1)
     return drift(L, scale, losses) / (terms["drift"] + terms["unlikely arms"])
 
@@ -152,7 +152,7 @@ def test_drift_of_one_round_is_nearly_attained():
 
 @pytest.mark.parametrize(("n", "rounds", "scale"), [(2, 4, None), (2, 4, 4.0), (2, 4, 1.2), (3, 2, None)])
 def test_exact_regret_of_every_sequence(n, rounds, scale):
-    """Every sequence of losses in {0, 1}, and some of losses in between."""
+    """All sequences of losses in {0, 1}, and some sequences of losses in between."""
     scale = scale or bounds.reduced_variance_scale(n, rounds)
     bound = sum(bounds.reduced_variance(n, scale, rounds).values())
     rows = list(itertools.product((0.0, 1.0), repeat=n))
@@ -165,7 +165,7 @@ def test_exact_regret_of_every_sequence(n, rounds, scale):
 
 
 def test_exact_regret_of_longer_games():
-    """Twelve rounds, all 4,096 sequences of moves: an arm that is spared from some round on."""
+    """Twelve rounds, all 4,096 sequences of moves: from some round on, one arm has no loss."""
     scale = bounds.reduced_variance_scale(2, 12)
     bound = sum(bounds.reduced_variance(2, scale, 12).values())
     worst = max(expected_regret(spared(12, 2, since), scale) for since in range(12))
@@ -173,7 +173,7 @@ def test_exact_regret_of_longer_games():
 
 
 def test_simulated_regret_is_near_its_bound():
-    """An arm is spared from half of the rounds on; 1,000 runs, five standard errors (3e-7)."""
+    """From half of the rounds on, one arm has no loss; 1,000 runs, five standard errors (3e-7)."""
     learner = hn.Bandit(8, tuning=hn.Horizon(4000))
     regrets = hn.play(learner, spared(4000, 8, 2000), runs=1000, seed=1).regret[:, -1]
     error = 5 * regrets.std() / math.sqrt(len(regrets))
@@ -216,12 +216,15 @@ def test_late_feedback_withholds_the_bound():
 def test_sleeping_arms_are_rejected():
     with pytest.raises(ValueError, match=r"awake= .*Bandit\(4, hn\.Tsallis\(0\.5\)\)"):
         hn.Bandit(4, tuning=hn.Horizon(100)).start(seed=0).act(awake=[True, True, False, True])
-    explicit = hn.Bandit(4, hn.Tsallis(0.5), hn.Horizon(100)).start(seed=0)  # plays what version 0.2 played
+    explicit = hn.Bandit(4, hn.Tsallis(0.5), hn.Horizon(100)).start(seed=0)  # same moves as version 0.2
     assert explicit.act(awake=[True, True, False, True]).action != 2
 
 
 def test_prior_losses_cost_their_spread():
-    """A fleet whose learners begin with a parent's losses: exact games from every L keep the bound and the spread."""
+    """A fleet whose learners start from the losses of a parent.
+
+    Exact games from every L satisfy the bound and the spread.
+    """
     scale = bounds.reduced_variance_scale(2, 6)
     bound = sum(bounds.reduced_variance(2, scale, 6).values())
     rng = np.random.default_rng(4)
@@ -258,11 +261,11 @@ def test_defaults_are_resolved_as_documented():
 
 
 def test_description_of_version_0_2_keeps_its_play():
-    """The text that 0.2 wrote for Bandit(8, tuning=Horizon(10000)) has every field: it stays importance weighted."""
+    """The description written by 0.2 for Bandit(8, tuning=Horizon(10000)) has every field: no default applies."""
     old = hn.Bandit.from_json(json.dumps(OLD))
     assert old == hn.Bandit(8, hn.Tsallis(0.5), hn.Horizon(10_000))
     assert old.schedule().scale(1, 0.0) == pytest.approx(math.sqrt(10_000 * 8**0.5 / (2 * (8**0.5 - 1))), rel=1e-12)
-    # 0.2 played the same scale with reduced variance, and stated none.
+    # Version 0.2 used the same scale with reduced variance, and had no bound for it.
     reduced = hn.Bandit.from_json(json.dumps(OLD | {"estimator": {"class": "ReducedVariance"}}))
     assert reduced.tuning == hn.Fixed(old.schedule().scale(1, 0.0))
     assert reduced.bound(10_000).value == pytest.approx(formula(8, reduced.tuning.scale, 10_000), rel=1e-12)

@@ -16,7 +16,10 @@ import hannan as hn
 
 
 def test_sums_of_shares_grow_like_a_logarithm():
-    """sum_t a_t/(1 + S_{t-1}) <= 1 + ln(1 + S_T) for a_t in [0, 1]: what ML-Poly and AdaNormalHedge pay a round."""
+    """sum_t a_t/(1 + S_{t-1}) <= 1 + ln(1 + S_T) for a_t in [0, 1].
+
+    This sum is the cost per round of ML-Poly and AdaNormalHedge.
+    """
     rng = np.random.default_rng(0)
     for T in (1, 2, 10, 1000):
         for a in (np.ones(T), np.zeros(T), rng.random(T), rng.random(T) ** 9, (rng.random(T) < 0.1).astype(float)):
@@ -25,7 +28,7 @@ def test_sums_of_shares_grow_like_a_logarithm():
 
 
 def test_potential_of_ml_poly_is_bounded():
-    """sum_k [R_k]_+^2/(1 + V_k) <= sum_k (1 + ln(1 + V_k)) at every round, against losses that pay its weights back."""
+    """sum_k [R_k]_+^2/(1 + V_k) <= sum_k (1 + ln(1 + V_k)) in every round, for adaptive losses."""
     rng = np.random.default_rng(1)
     for n in (2, 3, 10):
         player, R, V = hn.MLPoly(n).start(0), np.zeros(n), np.zeros(n)
@@ -47,7 +50,7 @@ def log_phi(R, C):
 def test_potential_of_adanormalhedge_grows_as_in_the_lemma():
     """Phi(R + r, C + |r|) <= Phi(R, C) + w(R, C) r + 3|r|/(2(C + 1)), w = (Phi(R+1, C+1) - Phi(R-1, C+1))/2.
 
-    On a grid of |R| <= C <= 1e5 and r in [-1, 1], everything over Phi(R, C). At r = 0 there is equality.
+    Checked on a grid of |R| <= C <= 1e5 and r in [-1, 1], relative to Phi(R, C). At r = 0 there is equality.
     """
     worst = -math.inf
     for C in (0.0, 1e-3, 0.1, 0.5, 1.0, 2.0, 5.0, 20.0, 100.0, 1e3, 1e5):
@@ -72,7 +75,7 @@ def phi(R, V):
 
 
 def test_negative_potential_of_squint_is_bounded():
-    """-Phi(R, V) <= 1/2 + ln(T + 1) for R >= -T, V <= T: at the worst, Ein(3T/4) <= 1/2 + ln(T + 1).
+    """-Phi(R, V) <= 1/2 + ln(T + 1) for R >= -T, V <= T: in the worst case, Ein(3T/4) <= 1/2 + ln(T + 1).
 
     The steps of the proof: ln(3/4) + gamma < 1/2, and E_1(3T/4) < ln(1 + 1/T).
     """
@@ -102,7 +105,7 @@ def exact_phi(R, V):
 @pytest.mark.parametrize("T", [1, 10, 10**4, 10**9])
 @pytest.mark.parametrize("share", [0.0, 1e-9, 0.01, 0.3, 1.0])
 def test_squint_prints_an_upper_bound_on_the_root(n, T, share):
-    """Phi(R, V) >= c at the R that is printed; the control: a millionth below it Phi is below c."""
+    """Phi(R, V) >= c at the printed R; the control: at a millionth below this R, Phi is below c."""
     V, c = share * T, n * (0.5 + math.log(T + 1))
     R = sum(hn.Squint(n).terms(T, V).values())
     assert exact_phi(R, V) >= c > exact_phi(R * (1 - 1e-6), V)
@@ -111,7 +114,7 @@ def test_squint_prints_an_upper_bound_on_the_root(n, T, share):
 
 
 def test_bound_of_squint_increases_with_squares_and_rounds():
-    """Before play V is bounded by iteration, which needs a root that rises with V and T."""
+    """Before play, V is bounded by iteration, which needs a root that increases with V and T."""
     roots = [sum(hn.Squint(5).terms(T, V).values()) for T, V in ((50, 0.0), (50, 1.0), (50, 50.0), (500, 50.0))]
     assert roots == sorted(roots)
     assert hn.Squint(8).bound(10_000).value == pytest.approx(420.985, abs=0.001)
@@ -120,7 +123,7 @@ def test_bound_of_squint_increases_with_squares_and_rounds():
 
 
 def test_printed_terms_are_those_of_the_proofs():
-    """The proofs are about what the learners print."""
+    """The proofs bound the quantities that the learners print."""
     n, T, V = 7, 500, 40.0
     squint = brentq(lambda R: phi(R, V) - n * (0.5 + math.log(T + 1)), 0.0, 200.0)
     assert sum(hn.Squint(n).terms(T, V).values()) == pytest.approx(squint, rel=1e-6)

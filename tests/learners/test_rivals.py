@@ -1,4 +1,4 @@
-"""The rivals: compositions are what they say, the engine equals slow transcriptions, published bounds are kept."""
+"""Learners of other authors: compositions, the engine against slow transcriptions, and published bounds."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_player_and_run_0_make_the_same_moves(learner):
 
 def test_published_bounds():
     assert bandits.tsallis_inf_reduced(8, 10**6)["2 sqrt(n T)"] == pytest.approx(5656.854, rel=1e-6)
-    # Our own proof for Tsallis at the same scale, 4 sqrt(nT) - 2 sqrt T, is the smaller one and is printed.
+    # The bound proved here for Tsallis at the same scale, 4 sqrt(nT) - 2 sqrt T, is smaller and is printed.
     assert hn.tsallis_inf(4, False).bound(10**4).value == pytest.approx(4 * 200 - 200, rel=1e-12)
     frechet = hn.frechet_ftpl(10**4).bound(10**9)
     assert frechet.source.startswith("Honda")

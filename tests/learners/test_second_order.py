@@ -1,4 +1,4 @@
-"""Squint, AdaNormalHedge and ML-Poly: their definitions, sleepers, and bounds in exact expectation."""
+"""Squint, AdaNormalHedge and ML-Poly: definitions, unavailable experts, and bounds in exact expectation."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_the_published_bound_of_squint_is_above_the_potentials():
 @pytest.mark.parametrize("adversary", ADVERSARIES)
 @pytest.mark.parametrize("n", [2, 9])
 def test_second_order_bounds_hold_in_exact_expectation(kind, adversary, n):
-    """Full information: the expected regret is exact, and so is the comparison; in the V that was seen too."""
+    """With full information the expected regret is exact, and so is the comparison; also with the observed V."""
     learner, losses = kind(n), ADVERSARIES[adversary](800, n, seed=4)
     record = hn.play(learner, losses)
     assert record.expected_regret[-1] <= record.bound.value

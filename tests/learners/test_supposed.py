@@ -1,4 +1,4 @@
-"""What a tuning by the best loss supposes is said of the rounds that are played, in the user's units."""
+"""Assumptions of a tuning by the best loss are stated for the rounds played, in the user's units."""
 
 import numpy as np
 import pytest
@@ -19,13 +19,13 @@ def test_condition_refers_to_the_rounds_played(learner, rounds):
 
 
 def test_condition_at_the_tuned_rounds_is_the_stated_one():
-    """The control: losses from 0 on, whose condition does not move with the rounds."""
+    """The control: losses with minimum 0, for which the condition does not depend on the number of rounds."""
     assert (GAINS.bound().at_most, GAINS.bound(100).at_most, SHIFTED.bound().at_most) == (50.0, 50.0, 150.0)
     assert {PLAIN.bound(rounds).at_most for rounds in (None, 60, 2400)} == {50.0}
 
 
 def test_long_game_of_gains_violates_the_condition():
-    """Its best gain, 1,440, is far above the 50 of a hundred rounds, and its regret above the bound that would hold."""
+    """The best gain, 1,440, is far above the 50 of a hundred rounds, and the regret exceeds the bound."""
     gains = np.tile([0.5, 0.6], (2400, 1))
     learner = hn.ExpertBandit(2, 2, clip="tuned", tuning=hn.BestLoss(50, rounds=100), gains=True)
     record = hn.play(learner, gains, advice=np.tile([0, 1], (2400, 1)), runs=20, seed=0)
@@ -35,7 +35,10 @@ def test_long_game_of_gains_violates_the_condition():
 
 
 def test_convex_bound_states_its_condition_on_the_best_loss():
-    """Regret is far above it where the best point loses more. The control: one that supposes nothing has none."""
+    """The regret is far above the bound if the best point has a larger loss.
+
+    The control: a tuning without assumption.
+    """
     learner = hn.Convex(hn.Simplex(2), 1.0, tuning=hn.BestLoss(1.0), loss_bound=1.0)
     bound = learner.bound(2000)
     assert (bound.condition, bound.at_most) == ("if the best loss L* <= 1 on every run", 1.0)
@@ -43,7 +46,7 @@ def test_convex_bound_states_its_condition_on_the_best_loss():
     assert record.best_loss > 1.0
     assert record.mean_regret[-1] > bound.value
     assert record.bound is None
-    assert learner.bound(1).condition == ""  # the way across the set is no longer than that
+    assert learner.bound(1).condition == ""  # the diameter of the set is no longer than that
     free = hn.Convex(hn.Simplex(2), 1.0, tuning=hn.Horizon(2000), loss_bound=1.0).bound()
     assert (free.condition, free.at_most) == ("", None)
 
@@ -67,7 +70,7 @@ def test_best_loss_in_a_range_of_another_width(setting, gains):
         bound = learner.bound(played)
         assert bound.value == pytest.approx(5.0 * plain.bound(played).value, rel=1e-12)
         assert bound.at_most == pytest.approx(zero * played + sign * 150.0, rel=1e-12)
-    worse = told + sign * 1.0  # a fifth of a loss of [0, 1] more than supposed
+    worse = told + sign * 1.0  # a fifth of a loss in [0, 1] more than assumed
     with pytest.raises(ValueError, match="best_loss="):
         learner.bound(rounds, worse)
     assert learner.bound(rounds, told).value <= learner.bound(rounds).value * (1.0 + 1e-12)

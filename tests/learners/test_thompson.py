@@ -1,4 +1,4 @@
-"""Thompson sampling: probabilities against exact ones, draws against probabilities, coins, and what is promised."""
+"""Thompson sampling: probabilities against exact values, draws against probabilities, binarized losses, and bounds."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _shares(learner, counts):
 )  # fmt: skip
 @pytest.mark.parametrize("belief", BELIEFS)
 def test_probabilities_are_exact(counts, belief):
-    """A file whose weights are the exact ones is accepted; the player makes its own at the next loss."""
+    """A file whose weights are the exact ones is accepted; the player recomputes its own at the next loss."""
     learner = hn.Thompson(len(counts), belief)
     player = at(learner, counts)
     for loss in (1.0, 0.0, 1.0):
@@ -76,7 +76,7 @@ def test_two_normals_have_a_closed_form():
 
 @pytest.mark.parametrize("belief", BELIEFS)
 def test_draws_have_the_stated_probabilities(belief):
-    """20,000 draws of one belief: chi-square of 4 arms above 34.4 has a chance of 1.6e-7."""
+    """20,000 draws from one belief: chi-square of 4 arms above 34.4 has probability 1.6e-7."""
     player = hn.Thompson(4, belief).start(seed=1)
     for t in range(40):
         move = player.act()
@@ -88,7 +88,7 @@ def test_draws_have_the_stated_probabilities(belief):
     expected = 20_000 * p
     assert expected.min() > 20
     assert ((counts - expected) ** 2 / expected).sum() < 34.4
-    # The control: another belief of nearly the same means would be told apart.
+    # The control: another belief with nearly the same means would be detected.
     turned = np.roll(expected, 1)
     assert ((counts - turned) ** 2 / turned).sum() > 34.4
 
@@ -100,7 +100,10 @@ def test_player_and_run_0_make_the_same_moves(learner):
 
 
 def test_random_rounding_keeps_the_mean_and_is_counted():
-    """2,000 losses of 0.3: the number made 1 is binomial; 5 sd is a chance of 6e-7. Losses of 0 and 1 need no coin."""
+    """2,000 losses of 0.3: the number of losses replaced by 1 is binomial; 5 sd has probability 6e-7.
+
+    Losses of 0 and 1 are kept.
+    """
     player = hn.Thompson(2).start(seed=4)
     for _ in range(2000):
         player.observe(player.act(), 0.3)
@@ -118,7 +121,10 @@ def test_random_rounding_keeps_the_mean_and_is_counted():
 
 
 def test_regret_averaged_over_the_prior_is_within_its_bound():
-    """60 laws with rates drawn uniformly, 8 runs each. The bound is several times the mean: no chance to speak of."""
+    """60 laws with rates drawn uniformly, 8 runs each.
+
+    The bound is several times the mean: false alarms are negligible.
+    """
     n, rounds = 4, 2000
     told = hn.Thompson(n).over_the_prior(rounds)
     assert told.value == pytest.approx(math.sqrt(n * rounds * math.log(n) / 2) + math.sqrt(rounds * math.log(n) / 2))
@@ -144,12 +150,15 @@ def test_no_bound_is_printed_for_fixed_means():
 
 
 def test_regret_is_linear_on_a_stochastically_constrained_sequence():
-    """One arm is better by 1/8 in every round, and all of them now lose little, now much (Zimmert, Seldin 2021)."""
+    """One arm is better by 1/8 in every round.
+
+    The losses of all arms are small in some periods and large in others (Zimmert, Seldin 2021).
+    """
     losses = hn.adversaries.stochastically_constrained(20_000, 8, seed=0)
     thompson, default, robust = (
         hn.play(learner, losses, runs=48, seed=0) for learner in (hn.Thompson(8), hn.Bandit(8), hn.LBInf(8))
     )
-    # 99.99% intervals that do not meet; seeds are fixed, so this never flickers.
+    # Disjoint intervals at 99.99%; seeds are fixed, so the result is reproducible.
     others = max(default.interval(0.9999)[1][-1], robust.interval(0.9999)[1][-1])
     assert thompson.interval(0.9999)[0][-1] > others
 

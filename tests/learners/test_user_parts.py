@@ -412,7 +412,7 @@ def test_no_claim_is_made_for_a_user_defined_estimator() -> None:
     player.observe(player.act(), 0.5)
     told = player.certificate()
     assert told.bound is None
-    assert told.regret is None  # nothing is known of the mean of the estimates
+    assert told.regret is None  # nothing is known about the mean of the estimates
 
 
 def test_player_with_user_defined_parts_is_saved_with_pending_moves(tmp_path: Any) -> None:

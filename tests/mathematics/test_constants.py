@@ -1,4 +1,4 @@
-"""Constants of the bounds, derived again: mpmath, plain formulas, exact steps. Each fails for a factor of 1.2."""
+"""Constants of the bounds, derived again: mpmath, plain formulas, exact steps. Each test fails for a factor of 1.2."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_the_mean_score_is_bounded_from_above(law, exact, n):
 
 @pytest.mark.parametrize("law", [hn.Gaussian(), hn.Gamma(2.0), hn.Gamma(5.0), hn.Weibull(2.0)], ids=repr)
 def test_bounds_use_the_proved_variance_constant_and_tunings_do_not(law):
-    """Tunings keep their scales to the last bit. The bound is above that of the quadrature by 1e-8 at most."""
+    """Tunings keep their scales to the last bit. The bound is at most 1e-8 above the bound by quadrature."""
     for n in (2, 10):
         learner = hn.Experts(n, law, hn.Horizon(1000))
         v, proved = law.variance_constant(n), law.proved_variance_constant(n)
@@ -120,7 +120,7 @@ def test_user_defined_log_concave_law_has_a_bound():
     for n in (2, 3, 8):
         assert Logistic().variance_constant(n) == pytest.approx((n - 1) / (n + 1) / 2, rel=1e-9)
         assert Logistic().variance_constant(n) >= (n - 1) / (n + 1) / 2 * (1 - 1e-12)
-    # Stated without a hazard it still has a bound of zero order, and no other.
+    # Without a stated hazard, only the zero-order bound remains.
     unrated = hn.Experts(3, Logistic(math.inf), hn.Horizon(100))
     G = Logistic().expected_max(3)  # its mean is 0
     # The tuning has v = 1/4, the bound an upper bound on it.
@@ -131,14 +131,14 @@ def test_user_defined_log_concave_law_has_a_bound():
         hn.Experts(3, Logistic(math.inf), hn.SelfConfident())
 
 
-#: The largest 2 scale D/v at two experts where both are nearly even; 1 would be attained.
+#: The largest 2 scale D/v for two experts with nearly equal weights; 1 would be attained.
 TIGHT = {hn.Entropy(): 0.99, hn.Gaussian(): 0.99, hn.Laplace(): 0.98, hn.Gamma(2.0): 0.98, hn.Tsallis(0.5): 0.98,
          hn.LogBarrier(): 0.95, hn.Exponential(): 0.9}  # fmt: skip
 
 
 @pytest.mark.parametrize("smoothing", TIGHT, ids=repr)
 def test_the_variance_constant_is_nearly_attained_and_never_exceeded(smoothing):
-    """At two experts a loss of one of them costs nearly v/(2 scale): a v of 0.8 would be broken by one step."""
+    """With two experts, a loss of one of them costs nearly v/(2 scale): one step would contradict a v of 0.8."""
     for scale in (3.0, 30.0):
         phi = potential(smoothing, scale)
         seen = max(one_step(phi, [gap, 0.0], [1.0, 0.0]) for gap in np.linspace(-1.5, 0.5, 41))
@@ -174,7 +174,7 @@ def test_horizon_and_anytime_of_experts(smoothing):
 
 def test_numbers_in_the_documentation_are_computed():
     hedge = hn.Experts(2, hn.Entropy(), hn.Anytime(1 / math.sqrt(math.log(2))))
-    assert round(hedge.bound(1000).value, 2) == 32.91  # the factor of before, sqrt(h/G): 1.25 sqrt(T ln n)
+    assert round(hedge.bound(1000).value, 2) == 32.91  # the earlier factor, sqrt(h/G): 1.25 sqrt(T ln n)
     gaussian = hn.Experts(5, hn.Gaussian(), hn.Horizon(400))
     most = 1.1629644736  # E max of 5
     more = hn.Gaussian().proved_variance_constant(5) / (most / 2)
@@ -222,7 +222,7 @@ def test_reduced_variance():
 
 
 def expected_step(p, losses, t):
-    """E_A D_t of Tsallis-INF with reduced variance at the play p, exactly: nothing relaxed."""
+    """E_A D_t of Tsallis-INF with reduced variance at the play p, computed exactly."""
     scale = math.sqrt(t) / 2
     phi = hn.FTRL(hn.Tsallis(0.5), scale)
     # The play p is that of L_i = scale/sqrt(p_i): F' = -1/sqrt(p).
@@ -239,7 +239,7 @@ def expected_step(p, losses, t):
 
 
 def allowed_step(n, t):
-    """What the proof gives a round."""
+    """The bound of the proof for one round."""
     if t <= 16:
         return 1 / (1 + 0.5 * math.sqrt(t / n))
     return 0.5 * math.sqrt(n / t) + 10 / 3 * n / t + 32 * n / (t * (t - 4))
@@ -257,7 +257,10 @@ def plays(n, t, rng):
 
 
 def test_cost_of_one_round_of_reduced_variance_is_bounded():
-    """Arms at and just below 16/t, where the baseline jumps. The worst is nearly all of it at t = 1, n = 12."""
+    """Arms at and just below 16/t, where the baseline jumps.
+
+    The worst case nearly attains the bound at t = 1, n = 12.
+    """
     rng, worst = np.random.default_rng(4), 0.0
     for n, t in ((2, 1), (2, 17), (2, 100), (3, 40), (12, 1), (12, 9), (12, 300)):
         for p in plays(n, t, rng):
@@ -265,7 +268,7 @@ def test_cost_of_one_round_of_reduced_variance_is_bounded():
                 share = expected_step(p, losses, t) / allowed_step(n, t)
                 worst = max(worst, share)
                 assert share <= 1 + 1e-9, (n, t, p, losses)
-    assert worst > 0.99  # so a bound of 0.8 would be broken
+    assert worst > 0.99  # so that a bound of 0.8 would be exceeded
 
 
 # The log-barrier with resampling
@@ -310,10 +313,10 @@ def test_resampled_weight_keeps_the_stated_share_of_the_loss():
         values = scale * np.log1p(loss * p * np.arange(1, cap + 1) / scale)
         kept = (p * (1 - p) ** (ks - 1) * values[:-1]).sum() + (1 - p) ** (cap - 1) * values[-1]
         least = min(least, kept - bounds.kept_resampled(scale) * loss + loss * (1 - p) ** cap)
-    assert -1e-12 <= least < 1e-3  # holds, and nearly with equality somewhere
+    assert -1e-12 <= least < 1e-3  # holds, and is nearly attained somewhere
 
 
-# First order, and learners of their own
+# First order, and learners with their own bounds
 
 
 def test_first_order_forms():
@@ -354,7 +357,7 @@ def test_second_order_forms():
 
 
 def test_printed_forms():
-    """As the paper has them: its forms are shown beside ours, so they must be its own."""
+    """The constants as in the paper: its forms are shown beside those of the package, so they must be exactly these."""
     n, T, best, harmonic = 10, 1000, 100.0, sum(1 / k for k in range(1, 11))
     eps = math.sqrt(1.5 * harmonic / best)
     experts = paper.experts(hn.Exponential(), n, best).value

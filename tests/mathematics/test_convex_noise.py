@@ -16,7 +16,7 @@ from hannan.mathematics import streams
 from hannan.mathematics.convex.noise import GammaNoise, GaussianNoise
 
 CASES = json.loads(Path(__file__).parents[1].joinpath("oracles", "golden.json").read_text())["cases"]
-#: (beta, epsilon, delta, exact delta of the printed sigma, epsilon it achieves, sigma/beta printed, needed, Kifer's)
+#: (beta, epsilon, delta, exact delta of the printed sigma, achieved epsilon, sigma/beta printed, needed, Kifer's)
 PRINTED = [
     (10, 1, 1e-3, 5.05e-4, 0.919, 2.764, 2.575, 8.05),
     (10, 1, 1e-6, 6.87e-6, 1.117, 3.814, 4.225, 10.96),
@@ -41,7 +41,7 @@ def test_golden_sigma_is_rounded_up(case):
 
 @pytest.mark.parametrize(("beta", "eps", "delta", "exact", "achieved", "printed", "needed", "kifer"), PRINTED)
 def test_the_printed_covariance_is_wrong(beta, eps, delta, exact, achieved, printed, needed, kifer):
-    """The table of the corrected form: what sqrt(beta^2 log(2/delta) + 4 eps)/eps really achieves."""
+    """The table of the corrected form: the epsilon that sqrt(beta^2 log(2/delta) + 4 eps)/eps achieves."""
     noise, sigma = GaussianNoise(delta), GaussianNoise(delta, "paper").sigma(eps, beta)
     assert noise.delta_of(eps, beta, sigma) == pytest.approx(exact, rel=6e-3)
     assert noise.epsilon_of(beta, sigma) == pytest.approx(achieved, abs=6e-4)
@@ -72,7 +72,7 @@ def test_wider_shapes_need_a_larger_sigma(shape):
 
 
 def test_delta_of_each_shape():
-    """One sign as linear losses, two signs twice that, any convex loss by a quadrature of its own, from above."""
+    """Losses of one sign as linear losses, of two signs twice that, any convex loss by an upper quadrature."""
     from scipy.integrate import quad
 
     noise = GaussianNoise()
@@ -104,7 +104,7 @@ def test_invalid_noise_is_rejected():
 
 
 def test_noise_of_any_size_has_an_epsilon():
-    # Hardly any noise: epsilon is about (beta/sigma)^2/2, which no exponential may overflow on the way to.
+    # Very little noise: epsilon is about (beta/sigma)^2/2, and no exponential may overflow in the computation.
     for ratio in (1e-3, 1e-6, 1e-12, 1e-100):
         exact = 0.5 / ratio**2
         assert exact < GaussianNoise(1e-6).epsilon_of(1.0, ratio) < exact * (1 + 11 * ratio + 1e-12)
@@ -123,7 +123,7 @@ def test_mean_norms():
 
 @pytest.mark.parametrize("d", [1, 2, 3, 10, 40])
 def test_compiled_draws_have_the_distribution_of_the_noise(d):
-    """Kolmogorov-Smirnov on norm and on one coordinate, each refused at p < 1e-7: 20 tests, 2e-6 in all."""
+    """Kolmogorov-Smirnov for the norm and one coordinate, each rejected at p < 1e-7: 20 tests, 2e-6 in total."""
     stream = streams.words(17 + d, 0).copy()
     for noise, norm in ((GammaNoise(), stats.gamma(d)), (GaussianNoise(), stats.chi(d))):
         out = _engine.noise_draws(getattr(_engine.NoiseKind, noise.kernel), stream, 50_000, d)

@@ -1,4 +1,4 @@
-"""Moves against SciPy's minimisers, and the distance that each move vouches for."""
+"""Moves against SciPy's minimizers, and the certified distance of each move from the minimizer."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def sequence(kind: str, n: int, d: int, seed: int = 0) -> Loss:
 
 
 def by_scipy(domain: Domain, losses: Loss, noise: np.ndarray, ridge: float) -> np.ndarray:
-    """SciPy's minimiser of the same objective; SLSQP, started from several points, polished."""
+    """SciPy's minimizer of the same objective: SLSQP, started from several points, then refined."""
 
-    # SLSQP stops early on objectives much larger than 1: its own residual was 2e-5 where ours was 1e-13.
+    # SLSQP stops early on objectives much larger than 1: its residual was 2e-5 where that of the package was 1e-13.
     unit = 1.0 / (60.0 + np.linalg.norm(noise))
 
     def objective(x):
@@ -112,7 +112,7 @@ def test_solver_that_cannot_converge_leaves_the_state_unchanged():
 
 
 def run_of(player):
-    """The state of its run; the solver's model of the losses is no part of it."""
+    """The state of its run, without the solver's model of the losses."""
     return {name: value for name, value in player.state()["leader"].items() if name != "model"}
 
 
@@ -137,7 +137,7 @@ def test_exception_of_a_user_defined_phi_is_raised():
 
 
 def test_mixed_losses_add_up():
-    """Linear and squared losses go with one more kind; a second kind is refused."""
+    """Linear and squared losses can be combined with one more kind; a second kind is rejected."""
     domain = Ball(3, 2.0)
     learner = Convex(domain, lipschitz=5.0, tuning=Fixed(1.0))
     leader, noise = Leader(domain), np.array([0.3, -2.0, 1.0])

@@ -155,7 +155,10 @@ def test_control_fresh_noise_of_the_same_levels_is_exceeded():
 
 
 def test_control_without_noise_a_move_reveals_the_loss():
-    """After losses (1, 0) the leader is certain; without them the tie is even: delta = 1/2 for every epsilon."""
+    """After losses (1, 0) the leader is certain; without them both experts have probability 1/2.
+
+    Therefore delta = 1/2 for every epsilon.
+    """
     assert GaussianNoise().delta_of(0.5, 0.5, 1.0) < 0.5
     assert exceeded(1e-9 * np.eye(1), lambda left: 0.5, 5, (0.5,), np.random.default_rng(2)) > 1.0
 

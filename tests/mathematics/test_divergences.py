@@ -1,4 +1,4 @@
-"""Section 2.2 on finite spaces: against brute force over all sets, and the properties that the section claims."""
+"""Section 2.2 on finite spaces: against enumeration of all sets, and the properties that the section claims."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ calm = settings(deadline=None, max_examples=60, derandomize=True)
 
 @st.composite
 def pairs(draw: Any, most: int = 6) -> tuple[np.ndarray, np.ndarray]:
-    """Two distributions on one space, zeros in either or both, and masses down to 1e-12."""
+    """Two distributions on one space, with zeros in either or both, and masses down to 1e-12."""
     n = draw(st.integers(1, most))
     mass = st.one_of(st.just(0.0), st.floats(1e-12, 1.0), st.sampled_from([1.0, 0.25]))
     found = []
@@ -79,7 +79,7 @@ def test_brute_force_on_ten_outcomes(seed: int) -> None:
         assert hn.tsallis_divergence(p, q, gamma) == pytest.approx(oracle, rel=1e-10)
     assert hn.max_divergence(p, q) == math.inf
     assert hn.tsallis_divergence(p, q, 1.5) == math.inf
-    # Without the outcome that Q misses, gamma >= 1 is finite.
+    # Without the outcome of probability 0 under Q, gamma >= 1 is finite.
     p, q, member = np.delete(p, 1), np.delete(q, 1), member[:511, 1:]
     p, q, P, Q = p / p.sum(), q / q.sum(), member @ (p / p.sum()), member @ (q / q.sum())
     for gamma in (1.3, 2.0):
@@ -137,14 +137,14 @@ def test_deterministic_post_processing_never_increases(pair: Any, gamma: float, 
 
 
 def test_random_post_processing_can_increase_the_divergence_for_gamma_above_one() -> None:
-    """Each outcome split at random into four equal parts: the terms grow by 4^(gamma-1)."""
+    """Each outcome is split at random into four equal parts: the terms grow by 4^(gamma-1)."""
     p, q = np.array([0.5, 0.5]), np.array([0.25, 0.75])
     assert hn.tsallis_divergence(p, q, 2.0) == pytest.approx(2.0, rel=1e-14)
     assert hn.tsallis_divergence(np.repeat(p / 4, 4), np.repeat(q / 4, 4), 2.0) == pytest.approx(8.0, rel=1e-14)
     assert hn.tsallis_divergence(np.repeat(p / 4, 4), np.repeat(q / 4, 4), 1.5) == pytest.approx(
         2.0 * hn.tsallis_divergence(p, q, 1.5), rel=1e-14
     )
-    # gamma <= 1: no harm.
+    # gamma <= 1: no increase.
     for gamma in (0.5, 1.0):
         split = hn.tsallis_divergence(np.repeat(p / 4, 4), np.repeat(q / 4, 4), gamma)
         assert split <= hn.tsallis_divergence(p, q, gamma) + 1e-14
@@ -184,7 +184,8 @@ def test_tiny_masses_keep_their_digits() -> None:
     p, q = np.array([1e-200, 1.0 - 1e-200]), np.array([1e-201, 1.0 - 1e-201])
     assert hn.max_divergence(p, q) == pytest.approx(math.log(10.0), rel=1e-13)
     assert hn.tsallis_divergence(p, q, 2.0) == pytest.approx(9e200, rel=1e-13)
-    assert hn.tsallis_divergence(p, p, 3.0) == 0.0  # p^-2 overflows, and a play is still at 0 from itself
+    # p^-2 overflows, and the divergence of a play from itself is still 0
+    assert hn.tsallis_divergence(p, p, 3.0) == 0.0
     assert hn.tsallis_divergence(p, q, 3.0) == math.inf  # 4.95e401
     near = 0.3 * (1.0 + 1e-13)
     found = hn.max_divergence([near, 1.0 - near], [0.3, 0.7])

@@ -1,4 +1,4 @@
-"""Plays at the extremes: many arms, far gaps, scales from 1e-6 to 1e12, densities and means without a bound."""
+"""Plays at the extremes: many arms, large gaps, scales from 1e-6 to 1e12, unbounded densities and means."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_hundred_thousand_arms(smoothing: Any) -> None:
         right = naive.Dense(smoothing, L, 1.5, counts).play()
         assert (right * counts).sum() == pytest.approx(1.0, abs=1e-11)
         np.testing.assert_allclose(p[ends - 1], right, rtol=1e-10)
-    if not isinstance(smoothing, hn.Gaussian | hn.Gamma):  # the slow ones
+    if not isinstance(smoothing, hn.Gaussian | hn.Gamma):  # slow cases
         np.testing.assert_allclose(potential(smoothing, 1.5).gradient(np.zeros(n)), 1.0 / n, rtol=1e-12)
 
 
@@ -86,7 +86,7 @@ def test_values_of_means_that_are_hardly_finite(kind: Any, alpha: float) -> None
 
 
 def test_a_gamma_law_of_many_stages_is_nearly_gaussian() -> None:
-    """Shapes to 1e4: two arms a standard deviation apart, against the normal law with its first correction."""
+    """Shapes to 1e4: two arms one standard deviation apart, against the normal law with its first correction."""
     for shape in (1e3, 1e4):
         d = math.sqrt(shape)
         dense = naive.Dense(hn.Gaussian(), [0.0, 1.0], 1.0).play()[1]
@@ -95,7 +95,7 @@ def test_a_gamma_law_of_many_stages_is_nearly_gaussian() -> None:
 
 
 def test_power_law_at_zero_has_mass_below_the_smallest_float() -> None:
-    """F(z) = z^k: at k = 0.02 a millionth of the mass is below 1e-308; two arms tied at k near 1/2 even more."""
+    """F(z) = z^k: at k = 0.02 a millionth of the mass is below 1e-308; for two arms tied, k near 1/2 is also used."""
     for k in (0.5000001, 0.501, 0.52, 0.7, 0.95):
         with mp.workdps(30):
             half = 2 - 1 / mp.mpf(k)
@@ -125,7 +125,7 @@ def test_the_hessian_is_infinite_where_unbounded_densities_meet() -> None:
         assert H[2, 2] == -(H[2, 0] + H[2, 1])
         assert phi.consistency([0.0, 0.0, 1.0]) == math.inf
         assert phi.is_pod([0.0, 0.0, 1.0])
-        # And the near tie, whose row is finite and steep.
+        # Also the near tie, whose row is finite and steep.
         dense = naive.Dense(law, [0.0, 1e-6, 1.0], 1.0)
         np.testing.assert_allclose(-np.diagonal(phi.hessian([0.0, 1e-6, 1.0])), dense.curvature(), rtol=1e-8)
 

@@ -1,7 +1,8 @@
 """The golden file: 32-digit values of plays, potentials, Hessians, divergences, constants and levels.
 
 Tolerances: p relative 1e-10 from 1e-12 on and 1e-6 below, down to 1e-80; Hessian diagonal relative 1e-8; values and
-constants 1e-9; divergences 1e-10. A golden potential may be rounding noise around 0, so values have an absolute floor.
+constants 1e-9; divergences 1e-10. A golden potential may be a rounding error around 0, so values have an absolute
+tolerance as well.
 """
 
 from __future__ import annotations

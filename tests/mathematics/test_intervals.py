@@ -1,4 +1,4 @@
-"""Intervals for rare events: their coverage, computed where it can be, and the normal interval, which fails."""
+"""Intervals for rare events: exact coverage where it can be computed, and the normal interval, which fails."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from hannan.mathematics.intervals import clopper_pearson, of_mean, of_ratio, sla
 
 
 def normal(hits, trials, level=0.95):
-    """The usual interval, mean -+ z standard errors: the control."""
+    """The normal interval, mean -+ z standard errors: the control."""
     mean = hits / trials
     half = stats.norm.ppf(0.5 + level / 2) * math.sqrt(mean * (1 - mean) / trials)
     return mean - half, mean + half
 
 
 def coverage(interval, trials, p):
-    """The chance that an interval holds p, summed over the binomial law: no sampling, no false alarm."""
+    """The probability that an interval contains p, summed over the binomial law: no sampling, no false alarm."""
     kept = [k for k in range(trials + 1) if (found := interval(k, trials))[0] <= p <= found[1]]
     return float(stats.binom.pmf(kept, trials, p).sum())
 
@@ -41,7 +41,7 @@ def weighted_logs(count, rows, actions, rate, seed):
 
 @pytest.mark.parametrize("rate", [0.004, 0.05, 0.5])
 def test_weighted_means_are_covered(rate):
-    """400 logs, each covered with a chance of at least 0.95: below 352 of 400 has one of 2e-8."""
+    """400 logs, each covered with probability at least 0.95: below 352 of 400 has probability 2e-8."""
     actions, rows = 20, 2000
     taken, hits = weighted_logs(400, rows, actions, rate, 1)
     covered = missed = 0
@@ -60,7 +60,7 @@ def test_weighted_means_are_covered(rate):
     assert covered >= 352
     assert stats.binom.cdf(351, 400, 0.95) < 2e-8
     if rate < 0.01:
-        assert missed > 60  # a log without a hit says 0 to 0
+        assert missed > 60  # a log without a hit has the interval from 0 to 0
 
 
 def test_interval_without_events_has_positive_length():
@@ -72,7 +72,10 @@ def test_interval_without_events_has_positive_length():
 
 
 def test_sums_over_a_game_are_covered():
-    """Means that follow the past: 400 games; each side errs with a chance of 0.025, so 30 times with one of 1e-6."""
+    """Means that depend on the past: 400 games.
+
+    Each side fails with probability 0.025, 30 failures or more with probability 1e-6.
+    """
     rng = np.random.default_rng(3)
     above = below = 0
     for _ in range(400):
@@ -93,7 +96,7 @@ def test_excess_grows_like_the_normal_interval():
     assert slack(100.0, 1.0, 1000, 0.975) < slack(200.0, 1.0, 1000, 0.975)
     assert slack(100.0, 1.0, 1000, 0.975) < slack(100.0, 5.0, 1000, 0.975)
     assert slack(100.0, 1.0, 1000, 0.9) < slack(100.0, 1.0, 1000, 0.99)
-    # Near the normal interval, 1.96 sqrt(V), where terms are many: below twice it.
+    # Close to the normal interval, 1.96 sqrt(V), if there are many terms: below twice its width.
     assert 1.96 < slack(1e6, 1.0, 1e7, 0.975) / 1e3 < 2 * 1.96
     assert slack(0.0, 0.0, 10, 0.975) == 0.0
     assert slack(math.nan, 1.0, 10, 0.975) == math.inf

@@ -1,4 +1,4 @@
-"""Laws: every form against mpmath in both tails, the constants against quadrature, the samples against the cdf."""
+"""Laws: every formula against mpmath in both tails, the constants against quadrature, the samples against the cdf."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LAWS = [
 ]
 each = pytest.mark.parametrize("law", LAWS, ids=repr)
 
-#: Deep in both tails, where a plain cdf or survival function is long 0 or 1.
+#: Deep in both tails, where a plain cdf or survival function is rounded to 0 or 1.
 POINTS: dict[type, list[float]] = {
     hn.Exponential: [1e-300, 1e-12, 0.5, 3.0, 50.0, 1e4],
     hn.Gamma: [1e-300, 1e-12, 0.5, 3.0, 60.0, 1e3, 1e5],
@@ -101,7 +101,7 @@ def test_outside_the_support_and_at_the_ends_of_the_line(law: hn.Law) -> None:
 @each
 def test_expected_max_against_mpmath(law: hn.Law) -> None:
     assert law.mean == pytest.approx(law.expected_max(1), rel=1e-9, abs=1e-14)
-    # Weibull and Gaussian are integrated at every n; the others have a closed form, or (Gamma) a slow oracle.
+    # Weibull and Gaussian are integrated at every n; the others have a closed form, or (Gamma) a slow reference.
     for n in (1, 50, 10**9) if isinstance(law, hn.Weibull | hn.Gaussian) else (10**9,):
         oracle = float(naive.expected_max(law, n))
         assert law.expected_max(n) == pytest.approx(oracle, rel=1e-9, abs=1e-14), n
@@ -121,7 +121,7 @@ def test_expected_max_closed_forms() -> None:
             a = 1 / mp.mpf(2.5)
             oracle = float(mp.gammaprod([1 - a, n + 1], [n + 1 - a]))
         assert hn.Pareto(2.5).expected_max(n) == pytest.approx(oracle, rel=1e-13)
-    assert hn.Weibull(0.001).mean == math.inf  # Gamma(1001): finite, and no float
+    assert hn.Weibull(0.001).mean == math.inf  # Gamma(1001): finite, but too large for a float
 
 
 @pytest.mark.parametrize("alpha", [0.3, 1.0])
@@ -150,7 +150,7 @@ def test_hazard_is_the_supremum(law: hn.Law) -> None:
 
 
 def test_hazard_of_frechet() -> None:
-    """The paper's rows, and the ends of the range of alpha."""
+    """The rows of the paper, and the ends of the range of alpha."""
     for alpha, right in ((2.0, 1.17021), (3.0, 1.84670), (math.log(10.0), 1.364707), (math.log(100.0), 3.069714)):
         assert hn.Frechet(alpha).hazard == pytest.approx(right, abs=6e-6 if alpha == int(alpha) else 6e-7)
     with mp.workdps(30):
@@ -158,7 +158,7 @@ def test_hazard_of_frechet() -> None:
             slope = 1 + 1 / mp.mpf(alpha)
             u = mp.findroot(lambda x, s=slope: s * -mp.expm1(-x) - x, min(slope, 2 * (slope - 1)) or 1)
             assert hn.Frechet(alpha).hazard == pytest.approx(float(alpha * u**slope / mp.expm1(u)), rel=1e-12)
-    assert hn.Frechet(0.001).hazard == math.inf  # 1e2557: finite, and no float
+    assert hn.Frechet(0.001).hazard == math.inf  # 1e2557: finite, but too large for a float
 
 
 @each
@@ -213,7 +213,7 @@ def test_laws_compare_by_value() -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Uniform(hn.Law):
-    """A user's law: density and cdf, nothing else."""
+    """User-defined law: density and cdf, nothing else."""
 
     def density(self, z: Any) -> Any:
         return np.where((np.asarray(z) >= 0.0) & (np.asarray(z) <= 1.0), 1.0, 0.0)

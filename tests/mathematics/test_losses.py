@@ -29,7 +29,7 @@ def test_derivatives_equal_those_of_phi(loss):
     np.testing.assert_allclose(loss.value(x), loss.phi(u))
     np.testing.assert_allclose(loss.slope(u), (loss.phi(u + step) - loss.phi(u - step)) / (2 * step), atol=1e-7)
     smooth = np.abs(loss.slope(u + 1e-3) - loss.slope(u - 1e-3) - 2e-3 * loss.bend(u)) < 1e-4
-    assert smooth.mean() > 0.8  # the kinks of phi' are few
+    assert smooth.mean() > 0.8  # phi' has few kinks
     for j, e in enumerate(np.eye(3)):
         slope = (loss.value(x + step * e) - loss.value(x - step * e)) / (2 * step)
         np.testing.assert_allclose(loss.gradient(x)[:, j], slope, atol=1e-7)

@@ -1,6 +1,6 @@
-"""Numbers that a user may rely on, written down a second time: each of these tests fails for a factor of 1.2 or a sign.
+"""Numbers on which a user may rely, computed a second time: each of these tests fails for a factor of 1.2 or a sign.
 
-Bounds of learners of their own, schedules, what certificates and records say, and what a file keeps.
+Bounds of learners with their own proofs, schedules, the values in certificates and records, and the content of a file.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def test_fixed_share_and_exp3_s():
 
 
 def test_the_prior_of_fixed_share_is_not_above_that_of_the_paths():
-    """By hand: 2 experts, 3 rounds, a switch of which the share may also return to where it was."""
+    """Computed directly: 2 experts, 3 rounds, a switch; the share may also return to the same expert."""
     a, n = 0.3, 2
     stay, move = 1 - a + a / n, a / n
     for switches, weight in ((0, stay**2 / n), (1, stay * move / n), (2, move**2 / n)):
@@ -80,11 +80,11 @@ def test_adahedge_in_both_forms():
 
 
 def test_the_mixability_gap_is_small_next_to_the_variance():
-    """gap/eta <= v/2 + span gap/3, the step behind 4/3 and 16/3; 1/3 cannot be 1/4, and v/2 not 0.4 v."""
+    """gap/eta <= v/2 + span gap/3, the step behind 4/3 and 16/3; 1/3 cannot be replaced by 1/4, nor v/2 by 0.4 v."""
     rng, least = np.random.default_rng(0), {"third": math.inf, "half": math.inf}
     for _ in range(4000):
         eta, q = 10 ** rng.uniform(-2, 2), rng.random() ** 3
-        # Two losses, 0 and 1, the latter with probability 1 - q: v = q(1-q), the worst of a given mean.
+        # Two losses, 0 and 1, the latter with probability 1 - q: v = q(1-q), the largest for a given mean.
         gap = (1 - q) + math.log(q + (1 - q) * math.exp(-eta)) / eta
         v = q * (1 - q)
         assert gap / eta <= v / 2 + gap / 3 + 1e-12
@@ -124,7 +124,7 @@ def test_published_numbers():
     c = 2.0
     right = (12 * c * math.sqrt(math.pi) + 3.7 / c) * math.sqrt(n * T) + 10 * c + math.sqrt(math.pi * n) / c
     assert sum(bandits.frechet(n, T, c).values()) == pytest.approx(right, rel=1e-12)
-    # Which bound a learner may claim, and that it is the smaller one: 4 sqrt(nT) - 2 sqrt(T) is our own.
+    # The bound that a learner may claim, and that it is the smaller one: 4 sqrt(nT) - 2 sqrt(T) is proved here.
     assert near(hn.tsallis_inf(n, False).bound(T), 4 * math.sqrt(n * T) - 2 * math.sqrt(T))
     frechet = hn.frechet_ftpl(n, 0.2).bound(10**6)
     right = (12 * 0.2 * math.sqrt(math.pi) + 3.7 / 0.2) * math.sqrt(n * 10**6) + 2 + math.sqrt(math.pi * n) / 0.2
@@ -175,7 +175,10 @@ def test_schedules():
 
 
 def test_a_clipped_player_follows_its_schedule():
-    """Hedge over experts of one action each: p, clipped at rho_t and drawn from; the scale and rho by hand."""
+    """Hedge over experts of one action each: p, clipped at rho_t and drawn from.
+
+    The scale and rho are computed directly.
+    """
     actions, rounds = 3, 120
     learner = hn.ExpertBandit(actions, actions, hn.Entropy(), clip="tuned")
     kappa = (math.log(actions) * (actions - 1) / 3) ** (1 / 3)
@@ -196,7 +199,7 @@ def test_a_clipped_player_follows_its_schedule():
         estimates[move.action] += loss / q[move.action]
         own += loss
     assert cut > 10
-    assert kappa * (1 + own) ** (-1 / 3) < 0.5  # it did decay
+    assert kappa * (1 + own) ** (-1 / 3) < 0.5  # the scale did decay
 
 
 # Certificates and records
@@ -290,8 +293,10 @@ def test_myga_converts_gains_to_losses():
 
 
 def test_late_losses_of_the_default_bandit_use_the_baselines_of_their_ticket(tmp_path):
-    """Every distribution by hand, losses up to twelve moves late and out of order; baselines of open tickets differ,
-    and a file keeps them."""
+    """Every distribution computed directly, with losses up to twelve moves late and out of order.
+
+    Baselines of open tickets differ, and a file preserves them.
+    """
     n = 3
     player, rng = hn.Bandit(n).start(7), np.random.default_rng(7)
     estimates, waiting, differed = np.zeros(n), [], 0
@@ -338,7 +343,7 @@ def test_file_keeps_rounds_with_unavailable_arms_and_delays(tmp_path):
         for name in ("rounds", "largest_delay", "forgotten", "open_moves", "withheld", "own_loss", "regret"):
             assert getattr(after, name) == getattr(before, name), name
         assert after.bound == before.bound
-    # Only a published bound says nothing of sleep; then the number of slept rounds is what withholds it.
+    # Only a published bound does not cover unavailable arms; then the number of such rounds withholds it.
     assert hn.load(tmp_path / "0.json").content()["slept"] == sleeper.content()["slept"] == 3
     assert late.certificate().largest_delay == 4
     assert late.certificate().bound.value == hn.Experts(3, hn.Entropy(), hn.Fixed(4.0)).bound(5, 0.5, delay=4).value

@@ -1,4 +1,4 @@
-"""FTPL computed: against references at 30 digits, a dense quadrature, closed forms, and its own derivatives."""
+"""FTPL: against references with 30 digits, a dense quadrature, closed forms, and its own derivatives."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_potentials_equal_the_references(row: dict[str, Any]) -> None:
 
 
 def test_references_equal_the_oracle() -> None:
-    """Three of them again, here and now; the slow test does the others."""
+    """Three of them are recomputed here; the slow test recomputes the others."""
     for row in (references.load()[2], references.load()[9], references.load()[-2]):
         again = references.reference(row["law"], tuple(row["parameters"]), row["L"])
         for key in ("p", "curvature"):
@@ -47,7 +47,7 @@ def test_every_reference_equals_the_oracle(row: dict[str, Any]) -> None:
         np.testing.assert_allclose([float(x) for x in again[key]], [float(x) for x in row[key]], rtol=1e-14)
 
 
-# --- against the dense rule, on laws and gaps chosen at random --------------------------------------------
+# --- against the dense rule, on random laws and gaps ---------------------------------------------------------
 
 parameter = {
     hn.Gamma: st.floats(0.12, 300.0),
@@ -60,7 +60,7 @@ laws = st.one_of(
     *(st.builds(kind, value) for kind, value in parameter.items()),
     st.builds(hn.Weibull, st.floats(0.05, 15.0), st.just(True)),
 )
-#: Gaps of every size, ties and near ties among them.
+#: Gaps of all sizes, ties and near ties.
 gaps = st.one_of(st.just(0.0), st.just(1.0), st.floats(-12.0, 7.0).map(lambda x: 10.0**x))
 
 
@@ -70,7 +70,7 @@ def test_any_law_at_any_gaps(law: hn.Law, others: list[float], scale: float) -> 
     L = scale * np.array([0.0, *others])
     phi, dense = hn.FTPL(law, scale), naive.Dense(law, L, scale)
     play = dense.play()
-    if abs(play.sum() - 1.0) < 1e-12:  # the oracle's own check
+    if abs(play.sum() - 1.0) < 1e-12:  # check of the oracle itself
         assert_play(phi.gradient(L), play)
         found, right = -np.diagonal(phi.hessian(L)), dense.curvature()
         # Two tied arms of power a have a finite entry for 2a > 1 only, and the dense rule resolves it from 1.2 on.
@@ -183,7 +183,7 @@ def test_two_arms_in_closed_form() -> None:
 
 
 def test_all_arms_tied_in_closed_form() -> None:
-    """-Phi(0) = E max and p = 1/n; every quadrature has to find its n-th power."""
+    """-Phi(0) = E max and p = 1/n; every quadrature must resolve the n-th power of the cdf."""
     for law in LAWS:
         for n in (1, 2, 3, 10, 1000):
             phi = hn.FTPL(law, 2.0)
@@ -196,7 +196,7 @@ def test_all_arms_tied_in_closed_form() -> None:
 
 @each
 def test_draws_follow_the_gradient(smoothing: Any) -> None:
-    """Hoeffding: P(|frequency - p| > t) <= 2 exp(-2 m t^2) for each of 4 arms; false alarms at 1e-6 in all."""
+    """Hoeffding: P(|frequency - p| > t) <= 2 exp(-2 m t^2) for each of 4 arms; false alarms at 1e-6 in total."""
     phi, L, m = potential(smoothing, 2.0), np.array([0.0, 1.0, 1.0, 6.0]), 40_000
     draws = phi.sample(L, np.random.default_rng(11), m)
     frequency = np.bincount(draws, minlength=4) / m
@@ -214,13 +214,13 @@ def test_draws_have_the_requested_shape_and_stream() -> None:
 
 
 def test_draws_do_not_round_small_perturbations_away() -> None:
-    """Losses of 1e12 beside a scale of 1e-6: two tied leaders still share the draws."""
+    """Losses of 1e12 with a scale of 1e-6: two tied leaders still have equal probabilities."""
     draws = hn.FTPL(hn.Exponential(), 1e-6).sample([1e12, 1e12, 2e12], np.random.default_rng(0), 2000)
     # Hoeffding at 1e-6.
     assert abs((draws == 0).mean() - 0.5) <= math.sqrt(math.log(2e6) / 4000)
 
 
-# --- what a potential says of itself ----------------------------------------------------------------------
+# --- descriptions of a potential ----------------------------------------------------------------------------
 
 
 @each

@@ -24,7 +24,7 @@ def test_likelihood_ratio_is_at_most_e_to_epsilon_in_exact_arithmetic(epsilon):
     low, high = RandomizedResponse(epsilon).limits
     assert Fraction(high, low) <= exponential(epsilon)
     assert Fraction(2**BITS - low, 2**BITS - high) <= exponential(epsilon)
-    # Not wasteful: 1% more would exceed it, unless a probability is one unit.
+    # Tight: 1% more would exceed the level, unless a probability is one unit.
     assert low <= 200 or Fraction(high, low) * Fraction(101, 100) > exponential(epsilon)
 
 

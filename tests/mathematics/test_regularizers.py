@@ -98,7 +98,7 @@ def test_values_of_the_regularizer(regularizer: hn.Regularizer) -> None:
 @calm
 @given(st.lists(st.floats(0.0, 20.0), min_size=2, max_size=6))
 def test_tsallis_tends_to_the_entropy(L: list[float]) -> None:
-    """At alpha -> 1, and the distance shrinks with 1 - alpha."""
+    """At alpha -> 1 the distance decreases with 1 - alpha."""
     p = hn.FTRL(hn.Entropy(), 2.0).gradient(L)
     apart = [np.abs(hn.FTRL(hn.Tsallis(1.0 - x), 2.0).gradient(L) - p).max() for x in (1e-3, 1e-4, 1e-7)]
     assert apart[2] <= 1e-5

@@ -1,6 +1,6 @@
-"""No worst case is above its bound, and the same search breaks the bound with its constant turned: `searches.py`.
+"""No worst case is above its bound, and the same search exceeds the bound if a constant is changed: `searches.py`.
 
-`benchmarks/search.py` runs the searches at length; the table in docs/search.md is from it.
+`benchmarks/search.py` runs the searches for longer; it computes the table in docs/search.md.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import searches
 
 import hannan as hn
 
-#: (smoothing, the least regret/bound that the worst of all 0/1 sequences of 60 rounds attains: Horizon, Anytime).
+#: (smoothing, the smallest regret/bound attained by the worst 0/1 sequence of 60 rounds: Horizon, Anytime).
 TWO = [
     (hn.Entropy(), 0.92, 0.83),
     (hn.Exponential(), 0.84, 0.74),
@@ -28,7 +28,7 @@ TWO = [
     ("smoothing", "horizon", "anytime"), TWO, ids=lambda x: repr(x) if not isinstance(x, float) else ""
 )
 def test_all_sequences_of_two_experts(smoothing, horizon, anytime):
-    """Above 0.8 the bound times 0.8 would be broken: only Tsallis(0.5) leaves so much, with three quarters."""
+    """Above 0.8, the bound times 0.8 would be exceeded: only Tsallis(0.5) is below, at three quarters."""
     for tuning, least in ((hn.Horizon(60), horizon), (hn.Anytime(), anytime)):
         learner = hn.Experts(2, smoothing, tuning)
         share = searches.worst_of_two(learner, 60) / learner.bound(60).value
@@ -59,7 +59,7 @@ def test_all_sequences_of_three_experts(smoothing):
 
 
 def test_first_order_of_two_experts():
-    """BestLoss and Fixed over all 0/1 sequences with L* at most so much; Fixed is attained by the exponential law."""
+    """BestLoss and Fixed over all 0/1 sequences with bounded L*; Fixed is attained by the exponential law."""
     for smoothing, least in ((hn.Entropy(), 0.7), (hn.Exponential(), 0.86), (hn.Tsallis(0.5), 0.78)):
         learner = hn.Experts(2, smoothing, hn.BestLoss(4))
         share = searches.worst_of_two_within(learner, 80, 4) / learner.bound(10**6).value
@@ -90,7 +90,7 @@ def test_every_game_of_the_log_barrier_with_resampling(estimator):
 
 
 def test_control_log_barrier_needs_both_terms_of_its_bound():
-    """The controls: without the kept share k(scale) < 1, and without the bias of the cap, games are above it."""
+    """The controls: without the factor k(scale) < 1, and without the bias of the cap, games exceed the bound."""
     tight = hn.Bandit(2, hn.LogBarrier(), hn.Fixed(0.05), hn.ConditionalResampling(4))
     A, bias = hn.LogBarrier().range_constant(2, 4), 0.5 + 1.5 * 4 / (math.e * 4)
     assert max(regret / (0.05 * A + bias) for regret, _ in searches.barrier_games(tight, 4)) > 1.0

@@ -1,4 +1,4 @@
-"""Claims of stability: the table of exact levels, rates, and what each claim may and may not say."""
+"""Claims of stability: the table of exact levels, rates, and the statements that each claim may and may not make."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_a_level_can_be_below_the_rate_and_the_bounds_need_the_rate() -> None:
     assert claim.level == pytest.approx(4.0 * math.log(2.0))
     assert 0.25 * claim.level == pytest.approx(0.693, abs=5e-4)
     assert claim.rate == 4.0
-    # One rival far ahead or behind: p_i(L)/p_i(L + e_i/4).
+    # One rival far ahead or far behind: p_i(L)/p_i(L + e_i/4).
     seen = max(
         math.log(phi.gradient([x, 0.0])[0] / phi.gradient([x + 0.25, 0.0])[0]) for x in np.linspace(-4.0, 4.0, 161)
     )
@@ -164,7 +164,7 @@ def test_the_gaussian_has_an_approximate_level(delta: float) -> None:
     else:
         assert gaussian_delta(shift, 0.0) <= delta
     assert claim.level == gaussian_level(shift, delta)
-    # More noise, fewer arms, more delta: never worse.
+    # More noise, fewer arms, more delta: the level never increases.
     assert hn.FTPL(hn.Gaussian(), 6.0).stability(5, delta=delta).level <= claim.level
     assert hn.FTPL(hn.Gaussian(), 3.0).stability(4, delta=delta).level <= claim.level
 
@@ -215,7 +215,7 @@ def test_a_claim_never_grows_when_gamma_or_delta_make_the_divergence_smaller(smo
 
 
 def test_no_claim_of_exactness_that_is_not_proved() -> None:
-    """Above their own gamma the light tails are unbounded; a power tail d^-a is not, up to gamma = 1 + 1/a."""
+    """Above their own gamma, light tails are unbounded; a power tail d^-a is bounded up to gamma = 1 + 1/a."""
     claim = hn.FTPL(hn.Exponential(), 1.0).stability(2, gamma=1.5)
     assert claim.level == math.inf
     assert claim.exact
@@ -262,7 +262,7 @@ def test_rate_and_range_constants() -> None:
         (hn.Frechet(7.0), 2, 0.582),
         (hn.Frechet(15.0), 10, 2.122),
         (hn.Frechet(50.0), 100, 4.486),
-        (hn.Frechet(math.log(3.0)), 3, 12.5),  # the paper's alpha = log n: a mean that is hardly finite
+        (hn.Frechet(math.log(3.0)), 3, 12.5),  # alpha = log n as in the paper: a mean that is hardly finite
         (hn.Pareto(math.log(3.0)), 3, 20.0),
     ],
     ids=repr,
@@ -275,4 +275,4 @@ def test_the_heavy_rows_of_the_paper_s_table(law: hn.Law, n: int, right: float) 
 def test_infinite_means_have_no_regret_constant(law: hn.Law) -> None:
     with pytest.raises(ValueError, match=r"finite mean; got .*whose mean is infinite"):
         law.range_constant(5)
-    assert hn.FTPL(law, 1.0).stability(5).level < math.inf  # lawful, and stable
+    assert hn.FTPL(law, 1.0).stability(5).level < math.inf  # a law, and stable

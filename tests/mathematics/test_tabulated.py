@@ -1,4 +1,4 @@
-"""A law of one's own in the engine: its table plays as the law's own quadrature does, or there is none."""
+"""User-defined laws in the engine: a table plays like the law's own quadrature, or no table is used."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -38,7 +38,7 @@ class OneSided(hn.Law):
 
 @dataclass(frozen=True)
 class Even(hn.Law):
-    """On [0, 1]: a bounded support, which a table does not follow."""
+    """On [0, 1]: a bounded support, for which there is no table."""
 
     @property
     def support(self) -> tuple[float, float]:
@@ -75,7 +75,7 @@ def test_a_player_and_a_game_of_a_table_make_the_same_moves():
 
 
 def test_law_without_a_table_is_evaluated_in_every_round():
-    """The control: no table, and yet a player that plays the law."""
+    """The control: no table, but a player that plays the law."""
     assert tabulated(Even()) is None
     player = hn.Bandit(3, Even(), hn.Fixed(2.0)).start(1)
     player.observe(player.act(), 0.5)
@@ -84,7 +84,7 @@ def test_law_without_a_table_is_evaluated_in_every_round():
 
 
 def test_certificate_states_the_accuracy_of_a_user_defined_law():
-    """The control: of the package's laws it says nothing."""
+    """The control: laws of the package have no such line."""
     said = [
         dict(hn.Bandit(3, law, hn.Fixed(2.0)).start(1).certificate().rows()).get("distribution", "")
         for law in (Logistic(), Even(), hn.Gumbel())
@@ -96,7 +96,7 @@ def test_certificate_states_the_accuracy_of_a_user_defined_law():
 
 @dataclass(frozen=True)
 class Asked(Logistic):
-    """Counts how often it is asked."""
+    """Counts the evaluations."""
 
     hazard = 1.0
     times: list[int] = field(default_factory=lambda: [0], compare=False)
@@ -107,7 +107,10 @@ class Asked(Logistic):
 
 
 def test_audit_uses_the_table_of_a_law(monkeypatch):
-    """A second audit asks for nothing. The control: without a table the law is asked a thousand times a trial."""
+    """A second audit evaluates nothing.
+
+    The control: without a table the law is evaluated a thousand times per trial.
+    """
     law, phi = Asked(), hn.FTPL(Logistic(), 2.0)
     first = hn.audit(hn.FTPL(law, 2.0), n=3)
     law.times[0] = 0
@@ -138,8 +141,10 @@ class Broken(Exception):
 
 @pytest.mark.parametrize("build", [hn.Experts, hn.Bandit, lambda *given: hn.ExpertBandit(3, *given)])
 def test_law_that_fails_once_leaves_the_player_unchanged(build, monkeypatch):
-    """Once the loss of a move that failed was counted, and counted again when it was told again; and a scale that was
-    not reached was taken for that of the weights."""
+    """In the past, the loss of a move that failed was counted, and counted again when it was sent again.
+
+    A scale that was not reached was taken for the scale of the weights.
+    """
     broken: list[bool] = []
 
     def weigh(losses, scale, valued):

@@ -1,4 +1,4 @@
-"""A law given by its density and cdf alone plays through the general rule, to 1e-8, with no other change."""
+"""A law with only density and cdf plays through the general rule, to 1e-8, without other changes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import hannan as hn
 
 @dataclass(frozen=True)
 class Copy(hn.Law):
-    """A law of the package, stripped of everything but density and cdf."""
+    """A law of the package with nothing but density and cdf."""
 
     law: hn.Law
 
@@ -124,7 +124,7 @@ def test_user_defined_law_equals_one_integral_per_arm(law: hn.Law) -> None:
         for i in range(3)
     ]
     right = np.array([math.fsum(row) for row in pieces])
-    right += (1.0 - right.sum()) / 3.0  # what lies beyond 1e4, for the heavy tails
+    right += (1.0 - right.sum()) / 3.0  # the mass beyond 1e4, for heavy tails
     tolerance = 1e-4 if isinstance(law, Cauchy) else 1e-7 if isinstance(law, Student) else 1e-8
     np.testing.assert_allclose(hn.FTPL(law, 1.0).gradient(d), right, atol=tolerance)
 
@@ -204,7 +204,7 @@ def test_player_without_a_hazard_withholds_its_bound(build: Any) -> None:
 
 @dataclass(frozen=True)
 class Far(Logistic):
-    """So far from 0 that its last digits are noise."""
+    """So far from 0 that its last digits are rounding errors."""
 
     at: float = 1e13
 
@@ -216,7 +216,7 @@ class Far(Logistic):
 
 
 def test_law_that_loses_its_digits_is_rejected_soon() -> None:
-    """It took ten seconds a round. The control: less far away the play is that at 0."""
+    """It took ten seconds per round. The control: less far away, the play equals that at 0."""
     calls = []
 
     class Counted(Far):
@@ -234,7 +234,7 @@ def test_law_that_loses_its_digits_is_rejected_soon() -> None:
 
 @dataclass(frozen=True)
 class Contradicted(Logistic):
-    """A logistic law that is not what it says; `turn` 0 is the control."""
+    """A logistic law with a wrong formula; `turn` 0 is the control."""
 
     turn: int = 0
 
@@ -253,8 +253,10 @@ class Contradicted(Logistic):
 
 @pytest.mark.parametrize("turn", range(7))
 def test_law_that_contradicts_itself_is_rejected(turn: int) -> None:
-    """Twice the density, none above 1, a negative one, a cdf a little off, one with an atom, none: probabilities that
-    do not sum up to 1 were once made to."""
+    """Twice the density, none above 1, a negative one, a cdf slightly off, one with an atom, none.
+
+    In the past, probabilities that do not sum to 1 were normalized.
+    """
     law, L = Contradicted(turn), np.array([0.0, 0.5, 1.5])
     losses = np.zeros((2, 3))
     if turn == 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-#: A score that comes before all others: the arm was never played.
+#: A score smaller than all others: the arm was never played.
 FIRST = -math.inf
 
 
@@ -47,7 +47,10 @@ def means(losses):
 
 
 def even(scores):
-    """Even among the arms of the least score; within 1e-12 is a tie, which an oracle cannot tell."""
+    """Uniform among the arms of the least score.
+
+    A difference within 1e-12 is a tie, which an oracle cannot distinguish.
+    """
     low = min(scores)
     leaders = [s == low or abs(s - low) < 1e-12 for s in scores]
     return [1.0 / sum(leaders) if lead else 0.0 for lead in leaders]

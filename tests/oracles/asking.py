@@ -33,7 +33,7 @@ async def asked(
         sent.append(message)
 
     await app(scope, receive, send)
-    # Every request here may have a loop of its own.
+    # Every request may have its own event loop.
     if app._sampler is not None:
         app._sampler.cancel()
         app._sampler = None

@@ -1,4 +1,4 @@
-"""How likely each arm is to have the largest draw: by rational arithmetic, or by a sum over a fine grid."""
+"""Probability that each arm has the largest draw: by rational arithmetic, or by a sum over a fine grid."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 
 def product(a: list[Fraction], b: list[Fraction]) -> list[Fraction]:
-    """Of two polynomials."""
+    """Product of two polynomials."""
     out = [Fraction(0)] * (len(a) + len(b) - 1)
     for i, x in enumerate(a):
         for j, y in enumerate(b):
@@ -40,7 +40,10 @@ def betas(counts: list[tuple[int, int]]) -> list[float]:
 
 
 def normals(counts: list[tuple[int, float]]) -> list[float]:
-    """(N, sum of losses) of each arm: y ~ N((N - sum)/(N + 1), 1/(N + 1)); sums of smooth bumps converge at once."""
+    """(N, sum of losses) of each arm: y ~ N((N - sum)/(N + 1), 1/(N + 1)).
+
+    Sums of smooth functions converge quickly.
+    """
     laws = [((n - s) / (n + 1), 1.0 / sqrt(n + 1)) for n, s in counts]
     y = np.linspace(min(m - 12 * d for m, d in laws), max(m + 12 * d for m, d in laws), 20_001)
     below = [ndtr((y - m) / d) for m, d in laws]

@@ -1,4 +1,4 @@
-"""A browser for the tests of pages: Debian's Chromium, driven by playwright; skipped by name where there is none."""
+"""A browser for the tests of pages: Debian's Chromium, driven by playwright; tests are skipped if it is missing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 CHROMIUM = next(
     (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
 )
-#: As root and with no network, as in CI; Chromium asks its maker for updates otherwise.
+#: As root and without network, as in CI; otherwise Chromium looks for updates.
 FLAGS = (
     "--no-sandbox",
     "--disable-gpu",

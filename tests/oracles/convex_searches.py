@@ -27,10 +27,10 @@ def slope(rho: np.ndarray, sigma: float, d: int, gamma: bool) -> np.ndarray:
 
 
 def worst_on_a_ball(d: int, T: int, sigma_of: Callable[[int], float], gamma: bool = False) -> float:
-    """The largest regret over all sequences with ||l|| in {0.5, 1} (any angle of 13) of the mean play, r = beta = 1.
+    """The largest regret over all sequences with ||l|| in {0.5, 1} (13 angles) of the mean play, r = beta = 1.
 
-    Exact at d = 1, where ||L|| stays on the grid; elsewhere values between its points are interpolated linearly, which
-    overstates what is convex there.
+    Exact at d = 1, where ||L|| stays on the grid; elsewhere values between grid points are interpolated linearly, which
+    overestimates convex functions.
     """
     points = 10 * T + 1
     rho = np.linspace(0.0, float(T), points)
@@ -65,7 +65,7 @@ def mass_of_the_first(gap: np.ndarray, scale: float) -> np.ndarray:
 
 
 def worst_on_two_points(T: int, scale_of: Callable[[int], float]) -> float:
-    """The largest expected regret over all sequences that charge one of two vertices 1 each round, exactly."""
+    """The largest expected regret over all sequences with a loss of 1 for one of two vertices per round, exactly."""
     gap = np.arange(-T, T + 1, dtype=float)
     value = 0.5 * (np.abs(gap) - T)
     for t in range(T, 0, -1):

@@ -1,4 +1,4 @@
-"""A PostgreSQL of one's own, from Debian's package: started in a new folder, gone with it."""
+"""A PostgreSQL server of Debian's package: started in a new folder, removed with it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-#: The locale of the tests may be C, in which initdb would make databases without an encoding.
+#: The locale of the tests may be C, in which initdb would create databases without an encoding.
 LOCALE = ("--locale=C", "--encoding=UTF8")
 
 
 def programs() -> Path | None:
-    """Where initdb and pg_ctl are, or None."""
+    """Folder of initdb and pg_ctl, or None."""
     found = shutil.which("initdb")
     places = [Path(found).resolve().parent] if found else []
     places += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
@@ -24,7 +24,7 @@ def programs() -> Path | None:
 
 
 def why_not() -> str:
-    """Why there can be none; empty where there can."""
+    """The reason why no server can be started; empty if it can."""
     if programs() is None:
         return "no PostgreSQL is installed (initdb and pg_ctl)"
     if os.getuid() == 0 and (shutil.which("setpriv") is None or "postgres" not in {u.pw_name for u in pwd.getpwall()}):
@@ -33,7 +33,7 @@ def why_not() -> str:
 
 
 class Database:
-    """A server that can be stopped as a crash would, and started again."""
+    """A server that can be stopped as in a crash, and started again."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self._bin = folder, programs()
@@ -51,19 +51,19 @@ class Database:
         )  # fmt: skip
 
     def start(self) -> None:
-        """Start it; it listens in its folder alone."""
+        """Start the server; it listens in its folder only."""
         options = f"-c listen_addresses='' -c unix_socket_directories={self.folder}"
         log = str(self.folder / "log")
         self._run("pg_ctl", "-D", str(self.folder / "data"), "-w", "-o", options, "-l", log, "start")
 
     def stop(self, how: str = "immediate") -> None:
-        """`immediate`: without a checkpoint, as a crash."""
+        """`immediate`: without a checkpoint, as in a crash."""
         self._run("pg_ctl", "-D", str(self.folder / "data"), "-m", how, "-w", "stop")
 
 
 @contextmanager
 def database() -> Iterator[Database]:
-    """One that runs."""
+    """A running server."""
     with tempfile.TemporaryDirectory(prefix="hannan-pg-", dir="/tmp") as folder:
         made = Database(Path(folder))
         made.start()

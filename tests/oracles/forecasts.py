@@ -20,7 +20,7 @@ def table(rows=300, n=4, seed=0, holes=0.0):
 
 
 def by_player(forecasts, targets, loss, learner, seed=0):
-    """Row by row with the live player, the losses from their definitions."""
+    """Row by row with the live player; the losses are computed from their definitions."""
     player, weights, mixed, played = learner.start(seed), [], [], []
     for row, y in zip(forecasts, targets, strict=True):
         awake = ~np.isnan(row)

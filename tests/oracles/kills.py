@@ -54,7 +54,7 @@ def preloading(folder: Path) -> dict[str, str]:
 
 @dataclass
 class Tally:
-    """What was acknowledged, and what became of it."""
+    """Acknowledged decisions, and their state afterwards."""
 
     kills: int = 0
     acts: set[str] = field(default_factory=set)
@@ -70,7 +70,7 @@ class Tally:
 
     @property
     def faults(self) -> int:
-        """Everything that must not be."""
+        """Number of violations of any kind."""
         return self.lost_acts + self.lost_feedback + self.twice + len(self.failures)
 
     def __str__(self) -> str:
@@ -82,7 +82,7 @@ class Tally:
 
 
 class Campaign:
-    """A process that serves stores, killed again and again."""
+    """A process that serves stores and is killed repeatedly."""
 
     def __init__(
         self, folder: Path, mode: str = "sound", power: bool = True, seed: int = 0, address: str | None = None
@@ -96,12 +96,12 @@ class Campaign:
         )  # fmt: skip
         self._left = b""
         self.tally = Tally()
-        #: What the next opening is to be asked about.
+        #: Return the tickets to check after the next opening.
         self._new_acts: set[str] = set()
         self._new_counted: set[str] = set()
 
     def run(self, kills: int, load: float = 0.06) -> Tally:
-        """So many kills, each after about `load` seconds of load."""
+        """Kill the process this many times, each after about `load` seconds of load."""
         for _ in range(kills):
             self._once(self.rng.uniform(0.2, 1.8) * load)
             self.tally.kills += 1
@@ -114,7 +114,7 @@ class Campaign:
         return self.tally
 
     def end(self) -> Tally:
-        """Ask about the rest, and look into the journal itself."""
+        """Ask about the remaining decisions, and read the journal itself."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         self.process.wait(20)
@@ -187,7 +187,7 @@ class Campaign:
 
 
 def _settles(store: Store, ticket: str) -> bool | None:
-    """Whether feedback counts now; None where the ticket is refused."""
+    """Return whether feedback counts now; None if the ticket is rejected."""
     try:
         return store.observe(ticket, reward=0.5)
     except ValueError:

@@ -1,7 +1,7 @@
-"""Slow transcriptions of the definitions, in mpmath at 32 digits or as loops over all sets: the oracles.
+"""Slow transcriptions of the definitions, in mpmath at 32 digits or as loops over all sets: the reference values.
 
-Nothing here shares a formula with the package beyond the definition of each law. The one-arm integrals are
-those of the definition, one by one: p_i = int f(w + d_i) prod_(j != i) F(w + d_j) dw.
+No formula is shared with the package beyond the definition of each law. The one-arm integrals are those of the
+definition, one by one: p_i = int f(w + d_i) prod_(j != i) F(w + d_j) dw.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ DIGITS = 32
 
 
 def precisely(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Run with DIGITS digits, whatever the caller has set."""
+    """Run with DIGITS digits, whatever the setting of the caller."""
 
     def wrapped(*args: Any, **keywords: Any) -> Any:
         with mp.workdps(DIGITS):
@@ -32,11 +32,11 @@ def precisely(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @dataclass(frozen=True)
 class Naive:
-    """A law by its density, cdf and survival function, each at full precision, and where to integrate.
+    """A law by its density, cdf and survival function, each at full precision, and the range of integration.
 
-    low is the end of the support. On a half-line the variable is t with w = low + e^(t/root), root being the
-    power of F at its end, or 1; tail is the power of S at infinity, or inf; a lighter tail is over at w = e^end;
-    bulk is (centre, width).
+    low is the end of the support. On a half-line the variable is t with w = low + e^(t/root), where root is the power
+    of F at its end, or 1; tail is the power of S at infinity, or inf; a lighter tail ends at w = e^end; bulk is
+    (center, width).
     """
 
     pdf: Callable[[Any], Any]
@@ -112,7 +112,7 @@ def naive(law: hn.Law) -> Naive:
 
 
 def _spread(points: Sequence[Any], widest: float) -> list[Any]:
-    """The points, sorted, with more between them where they are further apart than `widest`."""
+    """The points, sorted, with further points where two are more than `widest` apart."""
     points = sorted(set(points))
     spread = [points[0]]
     for a, b in itertools.pairwise(points):
@@ -122,7 +122,7 @@ def _spread(points: Sequence[Any], widest: float) -> list[Any]:
 
 
 class Leader:
-    """E and P of the best perturbed arm at losses L, by one integral for each question."""
+    """E and P of the best perturbed arm at losses L, by one integral for each value."""
 
     def __init__(self, law: hn.Law, L: Sequence[float], scale: float) -> None:
         with mp.workdps(DIGITS):
@@ -130,14 +130,14 @@ class Leader:
             self.least = mp.mpf(min(L))
             self.gaps = [(mp.mpf(x) - self.least) / self.scale for x in L]
             if math.isinf(self.law.low):
-                # Every arm brings its own bulk, and its kink if it has one; beyond 750 its probability underflows.
+                # Every arm has its own bulk, and its kink if it has one; beyond 750 its probability underflows.
                 near = [-g for g in self.gaps if g < 750]
                 self.points = _spread([min(near) - 60, 0, *near, 100], 4.0)
                 return
             self.points = self._half_line(self.law.tail)
 
     def _half_line(self, power: float) -> list[Any]:
-        """Panels in t; a tail that falls like w^-power is followed for 80 e-folds beyond the largest gap."""
+        """Panels in t; a tail that decreases like w^-power is integrated for 80 e-folds beyond the largest gap."""
         with mp.workdps(DIGITS):
             root, (centre, width) = mp.mpf(self.law.root), self.law.bulk
             end = mp.mpf(self.law.end)
@@ -146,7 +146,7 @@ class Leader:
             marks = [mp.mpf(centre) + mp.mpf(width) * k for k in range(-100, 60, 2)]
             marks += [g * mp.mpf(10) ** k for g in self.gaps for k in (-1, 0, 1)]
             logs = [root * mp.log(x) for x in marks if x > 0]
-            fine = [mp.mpf(k) / 4 for k in range(28)] if math.isinf(power) else []  # 1 - F^n turns fast far out
+            fine = [mp.mpf(k) / 4 for k in range(28)] if math.isinf(power) else []  # 1 - F^n changes fast far out
             points = [mp.mpf(-80), *fine, *(root * mp.mpf(k) / 2 for k in range(-6, 14)), root * end, *logs]
             return _spread([x for x in points if -80 <= x <= root * end], 4.0)
 
@@ -160,7 +160,7 @@ class Leader:
                 w = mp.exp(t / root)
                 return integrand(low + w) * w / root
 
-        # mpmath stops at an absolute error, so the integrand is first brought to the size of 1.
+        # mpmath stops at an absolute error, so the integrand is first scaled to a size of about 1.
         size = max(abs(inner((a + b) / 2)) * (b - a) for a, b in itertools.pairwise(points))
         total, error = mp.quad(lambda t: inner(t) / size, points, error=True, method="gauss-legendre")
         if error > mp.mpf(10) ** -14 * abs(total):
@@ -203,10 +203,10 @@ class Leader:
 
 
 class Dense:
-    """The same integrals in floating point, by Gauss's rule on some hundred panels: a fast second opinion.
+    """The same integrals in floating point, by Gauss's rule on some hundred panels: a fast second reference.
 
-    It takes the law's log forms from the package (which have their own oracle) and nothing else. Arm i may stand for
-    counts[i] equal ones, so that 100,000 arms in three groups cost no more than three.
+    It uses the law's log forms from the package (which have their own reference) and nothing else. Arm i may represent
+    counts[i] equal arms, so that 100,000 arms in three groups cost no more than three arms.
     """
 
     def __init__(self, law: hn.Law, L: Sequence[float], scale: float, counts: Sequence[int] | None = None) -> None:
@@ -271,7 +271,7 @@ def expected_max(law: hn.Law, n: int, digits: int = 20) -> Any:
 def regularized_play(
     regularizer: hn.Regularizer, L: Sequence[float], scale: float, counts: Sequence[int] | None = None
 ) -> list[Any]:
-    """argmin <L, p> + scale F(p), the multiplier found by bisection; arm i may stand for counts[i] equal ones."""
+    """argmin <L, p> + scale F(p), with the multiplier found by bisection; arm i may represent counts[i] equal arms."""
     eta = mp.mpf(scale)
     d = [mp.mpf(x) - mp.mpf(min(L)) for x in L]
     counts = [1] * len(d) if counts is None else counts
@@ -349,7 +349,7 @@ def tsallis_log(x: Any, gamma: float) -> Any:
 
 @precisely
 def tsallis_divergence(p: Sequence[float], q: Sequence[float], gamma: float) -> Any:
-    """sup_B log_gamma P(B) - log_gamma Q(B), sets of measure zero under both left out."""
+    """sup_B log_gamma P(B) - log_gamma Q(B), without sets of measure zero under both."""
     best = -mp.inf
     for B in subsets(len(p)):
         P, Q = mp.fsum(mp.mpf(p[i]) for i in B), mp.fsum(mp.mpf(q[i]) for i in B)
@@ -372,7 +372,7 @@ def max_divergence(p: Sequence[float], q: Sequence[float], delta: float) -> Any:
 
 
 def hockey_stick(p: Sequence[float], q: Sequence[float], epsilon: float) -> float:
-    """sup_B P(B) - e^epsilon Q(B), the empty set included."""
+    """sup_B P(B) - e^epsilon Q(B), including the empty set."""
     return max(
         0.0,
         *(math.fsum(p[i] for i in B) - math.exp(epsilon) * math.fsum(q[i] for i in B) for B in subsets(len(p))),

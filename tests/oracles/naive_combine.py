@@ -1,7 +1,7 @@
-"""Rule B, AdaHedge and the two layers in plain NumPy, as their definitions say: the oracle of the engine's combination.
+"""Rule B, AdaHedge and the two layers in plain NumPy, by their definitions: the oracle of the engine's combination.
 
-Nothing is shared with the package. A row is answered with `answer`, which gives what it remembers of the row, and
-settled with `settle`, whenever and in whatever order its target comes. NaN sleeps.
+Nothing is shared with the package. `answer` answers a row and returns the state to be remembered for it; `settle`
+settles the row, in any order, when its target arrives. NaN: the column is not available.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from typing import Any
 
 import numpy as np
 
-#: Columns that agree to this share of their size, or slopes this small in all, move nothing.
+#: Columns that are equal up to this relative size, or slopes this small in total, cause no update.
 COINCIDE, SMALLEST = 1e-12, 1e-140
 
 
 class RuleB:
     """Weights ~ min(prior_i eta_i, c_i) exp(eta_i S_i) over the available columns that were updated before.
 
-    `without` names parts of the rule or of its bound that are left out, for negative controls:
-    "caps" (c_i is always infinite), "settled" (the prior covers all available columns while none is old), "distance" (h
-    has no factor d_i/tau), "second" (W has no second argument), "refill" (P ignores that the capped prior grows),
-    "births" (P ignores first updates). With "fade" a newcomer starts with a share of 1/(n rows) of the weight, and its
-    prior mass is not refilled.
+    `without` names parts of the rule or of its bound that are omitted, for negative controls: "caps" (c_i is always
+    infinite), "settled" (the prior covers all available columns while none is old), "distance" (h has no factor
+    d_i/tau), "second" (W has no second argument), "refill" (P ignores that the capped prior grows), "births"
+    (P ignores first updates). With "fade" a newcomer starts with a share of 1/(n rows) of the weight, and its prior
+    mass is not refilled.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class RuleB:
             return np.log(np.minimum(self.prior, self.fixed) * self.eta).clip(max=np.log(self.c))
 
     def potential(self) -> float:
-        """Sum of pi_i exp(eta_i S_i) over the updated columns, which P bounds."""
+        """Sum of pi_i exp(eta_i S_i) over the updated columns, bounded by P."""
         return float(self.mass[self.old] @ np.exp(self.eta * self.S)[self.old])
 
     def weights(self, available: Any) -> Any:
@@ -84,8 +84,10 @@ class RuleB:
         self.learn(r, available, g == 0.0, alike, self.sizes - row["sizes"], distance, unit)
 
     def learn(self, r: Any, available: Any, flat: bool, alike: bool, between: Any, distance: Any, unit: float) -> None:
-        """Learn from r_i of a row; `between` are the sums of |r_i| settled since it was answered. The distances of the
-        columns from z are in units of the largest forecast."""
+        """Learn from r_i of a row; `between` are the sums of |r_i| settled since the row was answered.
+
+        The distances of the columns from z are in units of the largest forecast.
+        """
         weights, old, largest = self.weights(available), self.old.copy(), abs(r).max()
         self.told |= available
         if flat or (self.still and (alike or largest < SMALLEST)):
@@ -103,7 +105,7 @@ class RuleB:
         self._first_updates(newcomers, among if among.any() else old, unit * distance, bool(among.any()))
 
     def _update(self, i: Any, r: float, largest: float, between: float, old: bool) -> None:
-        """V, M, eta, S and C of one column, and the part of P of an old one."""
+        """V, M, eta, S and C of one column, and its contribution to P."""
         mass = self.mass[i]
         V, M = self.start * largest**2, math.sqrt(self.start) * largest
         if old:
@@ -122,7 +124,7 @@ class RuleB:
             self.P += mass * (more + E * max((rho * a - 1.0) - (1.0 - rho * a * a) * before * r, 0.0))
 
     def _first_updates(self, newcomers: Any, reference: Any, distance: Any, among: bool) -> None:
-        """The caps of columns at their first update, and their part of P; `reference` is the set D."""
+        """The caps of columns at their first update, and their contribution to P; `reference` is the set D."""
         tau = math.sqrt(self.Q / self.spread_rows) if self.spread_rows else 0.0
         caps = {i: self._cap(i, reference, float(distance[i]), tau if among else 0.0) for i in newcomers}
         for i, cap in caps.items():
@@ -151,21 +153,24 @@ class RuleB:
         return math.inf if log_c >= full else math.exp(log_c)
 
     def bounds(self) -> Any:
-        """b_i: sum over the rows with i available of g (x - f_i) is at most this."""
+        """b_i: upper bound on the sum of g (x - f_i) over the rows in which i is available."""
         lead = np.zeros(self.n)
         lead[self.old] = np.log(self.P / self.mass[self.old]) / self.eta[self.old]
         return lead + self.C + self.drift + self.rest
 
 
 def potential(layer: dict[str, Any]) -> float:
-    """Sum of pi_i e^(eta_i S_i) over the updated columns of a layer of the engine, which P bounds."""
+    """Sum of pi_i e^(eta_i S_i) over the updated columns of a layer of the engine, bounded by P."""
     old = layer["rate"] > 0.0
     rate, gain = layer["rate"][old], layer["gain"][old]
     return float(np.minimum(layer["prior"][old], layer["cap"][old] / rate) @ np.exp(rate * gain))
 
 
 class OwnLosses:
-    """AdaHedge on the columns' own losses: p ~ e^(-L/s), s = Delta/ln n; a sleeper is charged what the awake cost."""
+    """AdaHedge on the columns' own losses: p ~ e^(-L/s), s = Delta/ln n.
+
+    An unavailable column is charged the mean loss of the available columns under their weights.
+    """
 
     def __init__(self, n: int) -> None:
         self.n, self.L, self.gaps = n, np.zeros(n), 0.0
@@ -176,7 +181,7 @@ class OwnLosses:
         if self.gaps > 1e-300 and self.n > 1:
             p = np.where(awake, np.exp(np.minimum(-away / (self.gaps / math.log(self.n)), 0.0)), 0.0)
         else:
-            # No scale yet: even among the leaders, or among the awake who lead the others.
+            # No scale yet: uniform over the leaders, or over the available columns with the smallest loss.
             p = np.where(awake & (away == 0.0), 1.0, 0.0)
         return p / p.sum()
 
@@ -186,7 +191,7 @@ class OwnLosses:
         return {"f": f.copy(), "x": float(p[awake] @ f[awake]), "p": p}
 
     def settle(self, row: dict[str, Any], losses: Any) -> None:
-        """The losses of the columns, NaN asleep: the gap is what the answer cost less the fall of the potential."""
+        """Add the loss of the answer minus the increase of the soft minimum; NaN losses: column not available."""
         awake, p = ~np.isnan(row["f"]), row["p"]
         own = float(p[awake] @ losses[awake])
         charged = np.where(awake, losses, min(max(own, losses[awake].min()), losses[awake].max()))
@@ -196,7 +201,7 @@ class OwnLosses:
         self.L = self.L + charged
 
     def bound(self) -> float:
-        """2 Delta, whatever the delays: the costs are the gaps and a potential that never rises above L* + s ln n."""
+        """2 Delta, for any delays: the gaps are the cost, and the potential never exceeds L* + s ln n."""
         return 2.0 * self.gaps
 
 
@@ -206,7 +211,7 @@ def _soft_least(L: Any, scale: float) -> float:
 
 
 class TwoLayers:
-    """B over {B, B .99, AdaHedge on own losses, the mean}, and the forecasts of a further member if it is `outside`."""
+    """B over {B, B .99, AdaHedge on own losses, the mean}, and the forecasts of a further member (`outside`)."""
 
     def __init__(
         self, n: int, prior: Any = None, still: bool = True, start: float = 0.1, outside: bool = False
@@ -217,7 +222,7 @@ class TwoLayers:
         self.own = OwnLosses(n)
 
     def weights(self, awake: Any, *outside: Any) -> Any:
-        """Of the columns; `outside`: those of the further member."""
+        """Weights of the columns; `outside`: those of the further member."""
         shares = self.top.weights(np.ones(4 + len(outside), dtype=bool))
         members = [self.b.weights(awake), self.quick.weights(awake), self.own.weights(awake), awake / awake.sum()]
         return shares @ np.array([*members, *outside])

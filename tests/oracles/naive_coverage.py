@@ -1,4 +1,4 @@
-"""Slow reference implementations of the intervals: trackers, and proposals made of residuals."""
+"""Slow reference implementations of the intervals: trackers, and proposals from residuals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slow transcriptions of the games and of what they stand on: the oracles of the compiled ones."""
+"""Slow transcriptions of the games and their components: the reference values for the compiled games."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MASK = (1 << 64) - 1
 
 
 class Xoshiro:
-    """xoshiro256++ as its authors wrote it, in Python integers."""
+    """xoshiro256++ as published by its authors, with Python integers."""
 
     def __init__(self, words):
         self.s = [int(w) for w in words]

@@ -1,7 +1,7 @@
 """Quantiles with weights common to their levels, in plain NumPy: the rules of naive_combine on vectors.
 
 A row of forecasts is (levels, columns), its answer (levels,); the loss is the mean of the pinball losses of the levels.
-What a rule learns is r_i = <g, z - f_i>, g the slope at the answer that it gave, z what its weights now make of it.
+A rule learns from r_i = <g, z - f_i>, where g is the slope at the answer given and z the answer of the present weights.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from naive_combine import COINCIDE, OwnLosses, RuleB
 
 
 def pinball(levels: Any, f: Any, y: float) -> Any:
-    """Of each level; f has the levels first."""
+    """Losses per level; f has the levels first."""
     q = np.asarray(levels).reshape(-1, *[1] * (np.ndim(f) - 1))
     return np.where(y > f, q * (y - f), (1.0 - q) * (f - y))
 
 
 def slope(levels: Any, x: Any, y: float) -> Any:
-    """Of the mean of the pinball losses."""
+    """Slope of the mean of the pinball losses."""
     q = np.asarray(levels)
     return np.where(x > y, 1.0 - q, np.where(x < y, -q, 0.0)) / len(q)
 

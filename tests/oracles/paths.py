@@ -1,7 +1,7 @@
-"""The first moves of every learner, three seeds: written down once, in paths.json, and made again by every engine.
+"""The first moves of every learner for three seeds: recorded once in paths.json, and reproduced by every engine.
 
-Every number of a learner is said here, defaults included, so that a better default does not change a path.
-`python tests/oracles/paths.py` writes the file; `tests/engine/test_paths.py` holds the engine to it.
+Every number of a learner is given explicitly, defaults included, so that a better default does not change a path.
+`python tests/oracles/paths.py` writes the file; `tests/engine/test_paths.py` compares the engine with it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DIGITS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ!#$%&()*
 
 
 def losses(n: int, kind: str = "any") -> np.ndarray:
-    """Losses of [0, 1]: some arms better than others, who is best changes half way."""
+    """Losses in [0, 1]: some arms are better than others, and the best arm changes after half of the rounds."""
     rng = np.random.default_rng([n, 7])
     means = np.linspace(0.3, 0.7, n)
     table = rng.random((ROUNDS, n)) * 0.6 + 0.4 * means
@@ -59,17 +59,17 @@ SMOOTHINGS: dict[str, Any] = {
     "pareto 3.5": hn.Pareto(3.5),
     "gaussian": hn.Gaussian(),
 }
-#: Scales at which a bandit is not yet chaotic: at smaller ones any two engines part after some hundred rounds.
+#: Scales at which a bandit is not yet chaotic: at smaller scales two engines diverge after some hundred rounds.
 TUNINGS: dict[str, Any] = {"fixed": hn.Fixed(60.0), "anytime": hn.Anytime(2.5)}
 
 
 def tables() -> dict[str, tuple[Any, dict[str, Any]]]:
-    """name -> (learner, what `play` gets): learners who choose one of n."""
+    """name -> (learner, argument of `play`): learners that choose one of n."""
     made: dict[str, tuple[Any, dict[str, Any]]] = {}
     for name, smoothing in SMOOTHINGS.items():
         for word, tuning in TUNINGS.items():
             if word == "anytime" and name in ("log-barrier", "gamma 0.5", "weibull 0.5", "gaussian"):
-                continue  # no rate, or none without rounds: no such tuning
+                continue  # no rate, or no rate without a number of rounds: no such tuning
             made[f"experts, {name}, {word}"] = hn.Experts(10, smoothing, tuning), {"losses": losses(10)}
             estimator = hn.ImportanceWeighted()
             made[f"bandit, {name}, {word}"] = hn.Bandit(10, smoothing, tuning, estimator), {"losses": losses(10)}
@@ -147,7 +147,7 @@ def tables() -> dict[str, tuple[Any, dict[str, Any]]]:
 
 @dataclass(frozen=True)
 class Logistic(hn.Law):
-    """A law of one's own, which the engine plays from a table."""
+    """A user-defined law, which the engine plays from a table."""
 
     def density(self, z: Any) -> Any:
         return 0.25 / np.cosh(np.asarray(z) / 2) ** 2
@@ -157,7 +157,7 @@ class Logistic(hn.Law):
 
 
 def younger() -> dict[str, tuple[Any, dict[str, Any]]]:
-    """As `tables`: learners that were not there when the paths were written down."""
+    """As `tables`: learners added after the paths were recorded."""
     made: dict[str, Any] = {
         "ucb1": hn.UCB1(6), "moss": hn.MOSS(6, ROUNDS), "kl-ucb": hn.KLUCB(6), "epsilon-greedy": hn.EpsilonGreedy(6),
         "explore then commit": hn.ExploreThenCommit(6, ROUNDS), "thompson": hn.Thompson(6),
@@ -175,7 +175,7 @@ def younger() -> dict[str, tuple[Any, dict[str, Any]]]:
 
 
 def points() -> dict[str, tuple[Any, Any]]:
-    """name -> (learner, losses): learners whose moves are points; their losses after every tenth round are kept."""
+    """name -> (learner, losses): learners whose moves are points; the points after every tenth round are recorded."""
     rng = np.random.default_rng(11)
     z = rng.standard_normal((200, 4))
     z /= np.linalg.norm(z, axis=1, keepdims=True)
@@ -199,7 +199,7 @@ def code(actions: np.ndarray) -> str:
 
 
 def path(learner: Any, given: dict[str, Any], seed: int) -> str:
-    """The moves of run 0, a letter a move."""
+    """The moves of run 0, one letter per move."""
     rest = {key: value for key, value in given.items() if key != "losses"}
     record = hn.play(learner, given["losses"], seed=seed, keep="all", threads=1, **rest)
     assert record.actions is not None

@@ -1,4 +1,4 @@
-"""Every smoothing to test, and when a play is right."""
+"""All smoothings to test, and the accuracy that a play must have."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ def potential(smoothing: Any, scale: float) -> hn.Potential:
 
 
 def assert_play(p: Any, right: Any) -> None:
-    """The tolerances of a play: sums to 1 within 1e-12; relative 1e-10 from 1e-12 on, 1e-6 down to 1e-80."""
+    """The tolerances of a play: the sum is 1 within 1e-12; relative 1e-10 from 1e-12 on, 1e-6 down to 1e-80."""
     p, right = np.asarray(p), np.asarray(right)
     assert abs(p.sum() - 1.0) <= 1e-12
     assert (p >= 0.0).all()
@@ -42,7 +42,7 @@ def assert_play(p: Any, right: Any) -> None:
 
 
 def slope(function: Any, L: Any, i: int, step: float) -> Any:
-    """The derivative along e_i from five points, right to step^4."""
+    """The derivative along e_i from five points, exact up to step^4."""
     shift = np.zeros(L.size)
     shift[i] = step
     near, far = function(L + shift) - function(L - shift), function(L + 2 * shift) - function(L - 2 * shift)
@@ -50,7 +50,7 @@ def slope(function: Any, L: Any, i: int, step: float) -> Any:
 
 
 def bandit_regret(learner: Any, losses: Any, seed: int, advice: Any = None) -> tuple[float, Any]:
-    """(own loss, estimated regret) of a bandit that is stepped through the losses."""
+    """(own loss, estimated regret) of a bandit that plays the losses round by round."""
     player = learner.start(seed)
     own = 0.0
     for t, row in enumerate(losses):
@@ -61,7 +61,7 @@ def bandit_regret(learner: Any, losses: Any, seed: int, advice: Any = None) -> t
 
 
 def assert_one_game(learner: Any, rounds: int = 1000, seed: int = 12) -> tuple[Any, Any]:
-    """A player makes the moves of run 0, and a game is the same on one thread; the record and the player."""
+    """A player makes the moves of run 0, and a game is the same on one thread; return the record and the player."""
     losses = hn.adversaries.stochastic(rounds, learner.n, seed=9)
     record = hn.play(learner, losses, runs=3, seed=seed, keep="all")
     player = learner.start(seed)

@@ -1,6 +1,6 @@
-"""Reference values beyond the golden file: laws, gaps and depths it does not have, from tests/oracles/naive.py.
+"""Reference values beyond the golden file: further laws, gaps and depths, from tests/oracles/naive.py.
 
-`python tests/oracles/references.py` recomputes references.json (some minutes); a slow test checks a part of it again.
+`python tests/oracles/references.py` recomputes references.json (some minutes); a slow test recomputes a part of it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ LAWS: list[tuple[str, tuple[Any, ...]]] = [
 
 
 def depth(law: hn.Law) -> float:
-    """A gap at which the probability is about 1e-80, or 1e15 where it is never so small."""
+    """A gap at which the probability is about 1e-80, or 1e15 if it is never so small."""
     if isinstance(law, hn.Gaussian):
         return 27.0
     if isinstance(law, hn.Gamma):
@@ -56,7 +56,7 @@ def depth(law: hn.Law) -> float:
 
 
 def losses(law: hn.Law) -> list[list[float]]:
-    """Near, nearly tied, deep, deep against two."""
+    """Near, nearly tied, far, far behind two leaders."""
     deep = depth(law)
     return [[0.0, 0.3, 1.7], [0.0, 1e-9, 4.0], [0.0, deep], [deep, 0.0, 0.5]]
 

@@ -1,9 +1,10 @@
-"""Searches that try to break a bound: exact worst cases, by dynamic programming and by whole trees of expectations.
+"""Searches for sequences that exceed a bound.
 
-A learner of full information plays a function of the losses, so that the worst 0/1 sequence of two or three experts is
+Exact worst cases, by dynamic programming and by enumeration of all sequences.
+
+A learner with full information plays a function of the losses, so the worst 0/1 sequence for two or three experts is
 found exactly, backwards from the end: the state is the gap of the cumulative losses. A bandit that resamples plays a
-function of whole numbers (0/1 losses times whole weights), so that the law of its state is known exactly along every
-sequence. `benchmarks/search.py` runs them at length; `test_search.py` briefly, and with turned constants.
+function of integers (0/1 losses times integer weights), so its expected regret is computed exactly as well.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ import hannan as hn
 
 
 def potential(smoothing, scale):
-    """FTPL or FTRL, whichever the smoothing is for."""
+    """FTPL or FTRL, depending on the smoothing."""
     return hn.FTPL(smoothing, scale) if isinstance(smoothing, hn.Law) else hn.FTRL(smoothing, scale)
 
 
 def play_of_first(smoothing, scale, gaps):
-    """p_1 of two experts, L_1 - L_2 in `gaps`."""
+    """p_1 of two experts with L_1 - L_2 in `gaps`."""
     gaps = np.asarray(gaps, dtype=float)
     rows = np.stack([np.abs(gaps), np.zeros_like(gaps)], axis=-1)
     behind = potential(smoothing, scale).gradient(rows)[..., 0]
@@ -34,7 +35,7 @@ def worst_of_two(learner, rounds):
     """The largest regret of the mean play over all 0/1 sequences of two experts: max over (1,0), (0,1), (1,1)."""
     schedule, smoothing = learner.schedule(), learner.smoothing
     gaps = np.arange(-rounds - 1, rounds + 2)
-    ahead = np.zeros(gaps.size)  # the most that can still be gained, by gap
+    ahead = np.zeros(gaps.size)  # the largest further gain, by gap
     p, last = None, None
     for t in range(rounds, 0, -1):
         scale = schedule.scale(t, 0.0)
@@ -42,7 +43,7 @@ def worst_of_two(learner, rounds):
             p, last = play_of_first(smoothing, scale, gaps), scale
         first = np.concatenate([p[:-1] - (gaps[:-1] < 0) + ahead[1:], [-math.inf]])
         second = np.concatenate([[-math.inf], (1.0 - p[1:]) - (gaps[1:] > 0) + ahead[:-1]])
-        ahead = np.maximum(ahead, np.maximum(first, second))  # (1,1) costs a round and nothing else
+        ahead = np.maximum(ahead, np.maximum(first, second))  # (1,1) uses one round and has no other effect
     return float(ahead[rounds + 1])
 
 
@@ -55,7 +56,7 @@ def worst_of_two_within(learner, rounds, best):
     never = -math.inf
     ahead = np.zeros((gaps.size, best + 1))
     for _ in range(rounds):
-        up = np.vstack([ahead[1:], np.full((1, best + 1), never)])  # the first lost
+        up = np.vstack([ahead[1:], np.full((1, best + 1), never)])  # the first expert has a loss
         down = np.vstack([np.full((1, best + 1), never), ahead[:-1]])
         shift = lambda a: np.hstack([a[:, 1:], np.full((a.shape[0], 1), never)])  # noqa: E731  L* one more
         first = np.where(before, p - 1.0 + shift(up), p + up)
@@ -66,7 +67,7 @@ def worst_of_two_within(learner, rounds, best):
 
 
 def worst_of_three(learner, rounds):
-    """The largest regret over all 0/1 sequences of three experts; the scale may change with the round only."""
+    """The largest regret over all 0/1 sequences of three experts; the scale may depend on the round only."""
     schedule, smoothing = learner.schedule(), learner.smoothing
     size = 2 * rounds + 1
     one, two = np.meshgrid(np.arange(size) - rounds, np.arange(size) - rounds, indexing="ij")  # L_1 - L_3, L_2 - L_3
@@ -94,12 +95,10 @@ def worst_of_three(learner, rounds):
 def resampled_games(
     arms_play: Callable, weights: Callable, rounds: int, sequence: list[tuple[int, int]] | None = None
 ) -> Iterator[tuple[float, float]]:
-    """(expected regret, L*) of every 0/1 sequence of a bandit with two arms, whole weights and a constant scale.
+    """(expected regret, L*) of every 0/1 sequence of a bandit with two arms, integer weights and a constant scale.
 
-    Or of one `sequence`.
-
-    `arms_play(gaps)` is p_1 at Lhat_1 - Lhat_2, `weights(gap, arm, p)` the (weight, probability) of the arm drawn.
-    The law of the gap is carried along the tree of sequences, so nothing is sampled.
+    Or of one `sequence`. `arms_play(gaps)` is p_1 at Lhat_1 - Lhat_2, `weights(gap, arm, p)` the (weight, probability)
+    of the drawn arm. The law of the gap is propagated along the tree of sequences, so nothing is sampled.
     """
     play: dict[int, float] = {}
 
@@ -147,7 +146,7 @@ def geometric(cap):
 
 
 def conditional(cap):
-    """sigma min(K, cap), K geometric(sigma p), sigma the number of arms not behind the one drawn."""
+    """Law of sigma min(K, cap), K geometric(sigma p), where sigma is the number of arms not behind the drawn arm."""
 
     def weights(gap, arm, p):
         sigma = 2 if (gap >= 0 if arm == 0 else gap <= 0) else 1
@@ -158,7 +157,7 @@ def conditional(cap):
 
 
 def barrier_games(learner, rounds, sequence=None):
-    """The games of a log-barrier bandit with two arms that resamples."""
+    """The games of a log-barrier bandit with two arms and resampling."""
     estimator, scale = learner.estimator, learner.schedule().scale(1, 0.0)
     weights = (geometric if isinstance(estimator, hn.GeometricResampling) else conditional)(estimator.cap)
     return list(resampled_games(lambda gaps: play_of_first(hn.LogBarrier(), scale, gaps), weights, rounds, sequence))
@@ -172,12 +171,12 @@ def worst_resampled(learner, rounds, share=1.0):
 
 
 def untrimmed(learner, rounds, best):
-    """The bound before "no more than the rounds" is said."""
+    """The bound before the minimum with the number of rounds is taken."""
     return math.fsum(learner._barrier(rounds, best).terms.values())
 
 
 def climbed(learner, n, rounds, seed, steps):
-    """A hill climb on 0/1 sequences: the largest regret/bound found, for tunings that follow the own loss."""
+    """Hill climbing on 0/1 sequences: the largest regret/bound found, for tunings that depend on the own loss."""
     rng = np.random.default_rng(seed)
 
     def ratio(losses):

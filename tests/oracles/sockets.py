@@ -22,7 +22,7 @@ ACT = "/v1/learners/banner/act"
 
 
 class Served:
-    """A service in a thread. `ways` lists the requests that took the short way of `hannan.serving.fast_path`.
+    """A service in a thread. `ways` lists the requests that took the fast path of `hannan.serving.fast_path`.
 
     `http` is the HTTP implementation: "fast", or one of uvicorn's own. `asgi` wraps the application, if given.
     """

@@ -1,4 +1,4 @@
-"""Numbers that commands and pages print: each is the one it is said to be, and each option is heard."""
+"""Numbers printed by commands and pages: each has the stated meaning, and each option has an effect."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def told(capsys, tmp_path, monkeypatch):
     return run
 
 
-# Options that are heard
+# Options have an effect
 
 
 def test_combine_seed_changes_the_draws(told, tmp_path):
@@ -51,7 +51,7 @@ def test_combine_seed_changes_the_draws(told, tmp_path):
         told("combine", "t.csv", "--target", "y", "--learner", "adahedge", "--seed", str(seed), "--out", f"out{seed}")
         lines = (tmp_path / f"out{seed}" / "combined.csv").read_text().splitlines()[1:]
         drawn.append([line.split(",")[2] for line in lines])
-    # Two sequences of 200 fair draws agree with chance 2^-200.
+    # Two sequences of 200 fair draws are equal with probability 2^-200.
     assert drawn[0] != drawn[1]
 
 
@@ -111,7 +111,7 @@ def test_bound_uses_best_loss_and_against(told):
     assert at["bound"]["value"] == hn.Experts(5).bound(1000, 10.0).value < 0.3 * hn.Experts(5).bound(1000).value
     bandit = ("bound", "--learner", "bandit", "--n", "5", "--rounds", "1000")
     assert told(*bandit, "--against", "oblivious")["bound"]["against"] == "oblivious"
-    assert commands.run([*bandit, "--against", "any"]) == 2  # none is proved
+    assert commands.run([*bandit, "--against", "any"]) == 2  # no bound is proved
 
 
 def test_audit_uses_gamma(told):
@@ -124,7 +124,7 @@ def _leader(losses, rng):
 
 
 def test_sampling_audit_splits_the_error_probability():
-    """A leader that is followed for certain: all draws before, none after, so both limits in closed form."""
+    """A leader that is certain: all draws before, none after, so both limits have a closed form."""
     confidence, fresh = 0.9, 500
     found = audit_by_sampling(_leader, 2, samples=4 * fresh, confidence=confidence)
     low = ((1 - confidence) / 2) ** (1 / fresh)
@@ -148,7 +148,7 @@ def test_combine_page_shows_the_computed_numbers():
     table = {"a": y + 0.3, "b": rng.random(300), "y": y}
     combined = hn.combine(table, "y")
     summary = combined.summary
-    # Numbers that a slip could exchange are different here.
+    # All numbers are different, so that an exchange of two would be detected.
     kept = (summary.regret, summary.mix_loss, summary.mean_loss, summary.median_loss, summary.bound.value)
     assert len({number(x) for x in kept[:3]} | {number(kept[4])}) == 4
     losses = {name: abs(table[name] - y).sum() for name in "ab"}
@@ -183,7 +183,7 @@ def test_replay_page_shows_the_computed_numbers():
     for name, estimate in replayed.learners[0].estimates.items():
         low, high = estimate.interval
         assert rows[name][2:5] == (estimate.value, low, high)
-        # Wider than the normal interval, which does not hold for rare events, and not by much more than its double.
+        # Wider than the normal interval, which is not valid for rare events, but at most about twice as wide.
         assert 1.96 * estimate.error < min(high - estimate.value, estimate.value - low)
         assert high - low < 6.0 * 1.96 * estimate.error
     ranked = sorted(replayed.single, key=lambda one: one.value)
@@ -253,10 +253,10 @@ def test_estimates_follow_from_sums():
 
 
 def test_error_does_not_shrink_with_runs_on_one_log():
-    """They share the log's noise: four of them know no more than one."""
+    """They share the noise of the log: four of them contain no more information than one."""
     rng = np.random.default_rng(5)
     log = {"a": rng.integers(2, size=500), "l": rng.random(500)}
-    learner = hn.Bandit(2, hn.Entropy(), hn.Fixed(1e12))  # uniform, whatever it sees
+    learner = hn.Bandit(2, hn.Entropy(), hn.Fixed(1e12))  # uniform, whatever the losses
     one, four = (hn.replay(log, "a", "l", learner=learner, runs=runs).learners[0].estimates["dr"] for runs in (1, 4))
     assert four.error == pytest.approx(one.error, rel=1e-6)
     assert four.interval == pytest.approx(one.interval, rel=1e-6)
@@ -265,8 +265,8 @@ def test_error_does_not_shrink_with_runs_on_one_log():
 def test_dr_model_excludes_its_own_row():
     rng = np.random.default_rng(7)
     a, loss = rng.integers(2, size=300), rng.random(300)
-    learner = hn.Bandit(2, hn.Entropy(), hn.Fixed(1e12))  # uniform, whatever it sees
-    # Two runs: the second must not know what the first has read.
+    learner = hn.Bandit(2, hn.Entropy(), hn.Fixed(1e12))  # uniform, whatever the losses
+    # Two runs: the second must not use the rows of the first.
     value = hn.replay({"a": a, "l": loss, "p": np.full(300, 0.5)}, "a", "l", "p", learner=learner, runs=2)
     sums, counts, terms = np.zeros(2), np.zeros(2), []
     for action, cost in zip(a, loss, strict=True):
@@ -293,7 +293,7 @@ def test_delayed_targets_count_for_the_best_combination():
     assert summary.late == 1
     assert summary.oracle.loss == pytest.approx(best_combination(Absolute(), f, y).loss, rel=1e-4)
     without = best_combination(Absolute(), f, late).loss
-    assert abs(summary.oracle.loss - without) > 1e-3  # so a target that is lost would show
+    assert abs(summary.oracle.loss - without) > 1e-3  # so that a lost target would be noticed
     pending = Pending(Timing("t"))
     pending.brought.append((11, 21, 0.5))
     targets = pending.rejoin(np.append(late, 0.5))
@@ -314,7 +314,7 @@ def test_delayed_targets_count_for_the_best_combination_of_the_command(told, tmp
 
 
 def test_combined_rows_are_numbered_by_input_row(told, tmp_path):
-    """Rows are counted from 0 in the library and from 1 in a sheet; one that only brings a target is no answer."""
+    """Rows are counted from 0 in the library and from 1 in a table; a row that only has a target has no answer."""
     rng = np.random.default_rng(11)
     f, y = rng.random((6, 2)), rng.random(6)
     y[2] = np.nan
@@ -344,7 +344,7 @@ def test_mean_of_an_expert_covers_rows_with_a_forecast():
     assert (best["name"], best["rows"]) == ("s", 10)
     assert best["mean"] == pytest.approx(0.1)
     assert summary.as_dict()["experts"][1]["mean"] == pytest.approx(0.1)
-    # Its improvement covers 10 rows: too few for an interval.
+    # The improvement covers 10 rows: too few for an interval.
     assert "compared with s, your best model, so far" in tiles(combined_page(summary))
     assert "too early to compare with the best model (s) after 10 rows: at least 20 are needed" in summary.verdict
     assert re.search(r"best model \(s\) +1 +0\.1 +in 10 rows", str(summary))

@@ -167,7 +167,7 @@ def test_claims_show_no_progress_of_their_games(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(sys, "stderr", Terminal())
     list(run(claims("experts-hedge-horizon") + claims("leader-unstable")))
     assert sys.stderr.getvalue() == ""  # type: ignore[attr-defined]
-    play(Experts(2), np.ones((5000, 2)), runs=200)  # control: the same terminal shows the bar of a game
+    play(Experts(2), np.ones((5000, 2)), runs=200)  # control: the same terminal shows the progress bar of a game
     assert "playing" in sys.stderr.getvalue()  # type: ignore[attr-defined]
 
 

@@ -43,7 +43,7 @@ def clipping_off(monkeypatch):
         return ExpertBandit(*args[:3], Fixed(learner.schedule().scale(1, 0.0))) if clip else learner
 
     class Both:
-        """The sound bound with the unclipped play."""
+        """The valid bound with the play before clipping."""
 
         def __new__(cls, *args, clip=0.0, **options):
             sound, off = ExpertBandit(*args, clip=clip, **options), unclipped(*args, clip=clip, **options)
@@ -60,7 +60,7 @@ def barrier_range_too_small(monkeypatch):
 
 
 def experts_at(module, factor):
-    """Experts at a wrong scale, in one module of claims."""
+    """Experts with a wrong scale, in one module of claims."""
 
     def sabotage(monkeypatch):
         def wrong(n, smoothing, tuning, **options):

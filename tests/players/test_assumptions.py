@@ -72,7 +72,10 @@ def test_the_same_with_eight_arms_over_many_runs() -> None:
 
 
 def test_a_named_arm_keeps_its_bound_against_sets_that_depend_on_the_moves() -> None:
-    """What is left: the regret against one arm named in advance, in the mean over the runs. False-alarm rate 1e-6."""
+    """The valid statement: the regret against one arm fixed in advance, as a mean over the runs.
+
+    False-alarm rate 1e-6.
+    """
     learner = hn.Bandit(16, hn.Tsallis(0.5), hn.Horizon(1000))
     named = []
     for seed in range(40):
@@ -119,7 +122,7 @@ def advised_regret(learner: Any, seed: int, looks: bool, last: float = 0.7) -> t
 
 
 def test_advice_that_depends_on_the_moves_breaks_the_bound() -> None:
-    """554 against 421 with fixed losses (40 runs). The control: the same losses, advice fixed in advance."""
+    """554 against 421 with fixed losses (40 runs). The control: the same losses, with advice fixed in advance."""
     learner = hn.ExpertBandit(17, 16, hn.Entropy(), hn.Horizon(2000))
     runs = [advised_regret(learner, seed, looks=True) for seed in range(40)]
     certificate = runs[0][1].certificate()
@@ -164,13 +167,15 @@ def test_a_bound_for_iid_losses_needs_a_time_fixed_in_advance() -> None:
     assert "from one distribution, for a horizon fixed in advance" in hn.UCB1(2).bound(100_000).holds
 
 
-# A best loss that is supposed
+# An assumed best loss
 
 
 def test_a_best_loss_must_be_small_on_every_run() -> None:
-    """An adversary that lets L* exceed 100 in runs with lucky draws only. 14.6 against 10.5 over the remaining runs.
+    """An adversary that lets L* exceed 100 only in runs with favorable draws.
 
-    The control: all runs, in which L* <= 100 because the adversary does nothing of the kind.
+    14.6 against 10.5 over the remaining runs.
+
+    The control: all runs, in which L* <= 100 because the adversary does nothing of this kind.
     """
     learner = hn.Experts(2, tuning=hn.BestLoss(100))
     bound = learner.bound()
@@ -186,7 +191,7 @@ def test_a_best_loss_must_be_small_on_every_run() -> None:
         assert lost.min() <= 100.0
         regrets.append(own - lost.min())
     drawn = np.array(regrets)
-    # If the regret is below 11, both experts now lose until L* is 101: in these runs nothing is supposed.
+    # If the regret is below 11, both experts now lose until L* is 101: in these runs the assumption does not hold.
     assert exceeded(drawn[drawn >= 11.0], bound.value)
     assert not exceeded(drawn, bound.value)
 
@@ -208,7 +213,7 @@ SUPPOSED = [  # learner, gap
 
 @pytest.mark.parametrize(("learner", "gap"), SUPPOSED, ids=repr)
 def test_a_bound_at_a_given_best_loss_states_the_condition(learner: Any, gap: float) -> None:
-    """Coins have a best loss of nearly half the rounds, and the regret is above the number for L* <= 20."""
+    """Coin flips have a best loss of nearly half the rounds, and the regret is above the bound for L* <= 20."""
     rounds = 20_000
     bound = learner.bound(rounds, best_loss=20.0)
     assert bound.condition.startswith("if the best loss L* <= 20 on every run")
@@ -216,7 +221,7 @@ def test_a_bound_at_a_given_best_loss_states_the_condition(learner: Any, gap: fl
     record = hn.play(learner, coins(learner.n, rounds, gap), runs=8, seed=0)
     regret = record.mean_regret[-1] if record.expected_regret is None else record.expected_regret[..., -1].mean()
     assert regret > bound.value
-    # The controls: a best loss that says nothing, and none at all.
+    # The controls: a best loss that is no restriction, and no best loss.
     for best in (None, float(rounds)):
         assert (learner.bound(rounds, best_loss=best).condition, learner.bound(rounds, best_loss=best).at_most) == (
             "",
@@ -232,7 +237,7 @@ def test_a_clipped_learner_states_the_condition() -> None:
     assert "one expert named in advance" in bound.condition
     losses = np.tile([0.5, 0.55, 0.55], (20_000, 1))
     assert hn.play(learner, losses, advice=advice, runs=4, seed=0).mean_regret[-1] > bound.value
-    # A tuning by a best loss, and a smaller one given: the number is for the smaller one.
+    # A tuning by a best loss, and a smaller best loss as argument: the bound is for the smaller one.
     tuned = hn.ExpertBandit(3, 3, tuning=hn.BestLoss(50), clip="tuned")
     given, told = tuned.bound(10**6, best_loss=20.0), tuned.bound(10**6)
     assert given.value < told.value
@@ -253,7 +258,10 @@ def test_gains_state_a_best_gain() -> None:
 
 
 def test_every_family_states_the_condition() -> None:
-    """AdaHedge too, whose number is not monotone in L* above half of the rounds: there the best loss says nothing."""
+    """AdaHedge too, whose bound is not monotone in L* above half of the rounds.
+
+    There the best loss is no restriction.
+    """
     ada = hn.AdaHedge(10, loss_range=(0, 1))
     for bound in (
         ada.bound(10_000, best_loss=100.0),
@@ -297,7 +305,10 @@ def test_bound_computed_from_observed_losses_states_this() -> None:
 
 
 def test_retiring_keys_because_of_their_results_breaks_the_sum() -> None:
-    """1.9 times the bound if the luckiest 80% of the keys are retired. The controls: all keys, a choice by number."""
+    """1.9 times the bound if the 80% of the keys with the smallest losses are retired.
+
+    The controls: all keys, a choice by number.
+    """
     learner, rounds, keys = hn.Bandit(2, hn.Exponential(), hn.Horizon(300)), 300, np.arange(200)
     fleet, own = hn.Fleet(learner, seed=0), np.zeros(200)
     for t in range(rounds):
@@ -318,7 +329,7 @@ def test_retiring_keys_because_of_their_results_breaks_the_sum() -> None:
 
 
 def test_the_choice_of_keys_is_stated_for_every_bound_in_expectation() -> None:
-    """Also against an adaptive adversary. The control: rounds times the range holds on every run."""
+    """Also against an adaptive adversary. The control: rounds times the range holds in every run."""
     for learner, says in ((hn.exp3_ix(2, 400), True), (hn.Bandit(2, hn.Tsallis(0.5)), True), (hn.Bandit(10), False)):
         fleet = hn.Fleet(learner, seed=0)
         for _ in range(300 if says else 2):
@@ -327,7 +338,10 @@ def test_the_choice_of_keys_is_stated_for_every_bound_in_expectation() -> None:
 
 
 def test_a_fleet_states_the_condition_of_every_key() -> None:
-    """A key of few rounds needs no condition; the sum with the bound of a longer one does. Control: few rounds only."""
+    """A key with few rounds needs no condition; the sum with the bound of a longer one does.
+
+    Control: few rounds only.
+    """
     learner = hn.Bandit(2, hn.LogBarrier(), hn.BestLoss(50, rounds=2000))
     fleet = hn.Fleet(learner, seed=0)
     for _ in range(45):
@@ -359,7 +373,7 @@ def test_fleet_states_that_its_keys_have_different_conditions() -> None:
     "learner", [hn.Bandit(2, gains=True), hn.Experts(2, gains=True), hn.AdaHedge(2, gains=True)], ids=repr
 )
 def test_a_loss_by_name_is_rejected_by_a_learner_of_gains(learner: Any) -> None:
-    """A value by place is in the learner's units. The control: a learner of losses."""
+    """A value given by position is in the learner's units. The control: a learner with losses."""
     value = 0.25 if isinstance(learner, hn.Bandit) else [0.25, 0.5]
     player = learner.start(seed=0)
     move = player.act()
@@ -397,7 +411,7 @@ def test_losses_by_name_are_rejected_by_a_fleet_of_gains_and_on_advice() -> None
 
 
 def test_results_of_learners_of_gains_name_gains(tmp_path: Any) -> None:
-    """A fleet and a record print the sum of the rewards as a gain. The control: learners of losses."""
+    """A fleet and a record print the sum of the rewards as a gain. The control: learners with losses."""
     for gains, word, other in ((True, "reward", "loss"), (False, "loss", "reward")):
         learner = hn.Bandit(2, gains=gains)
         fleet = hn.Fleet(learner, seed=0)

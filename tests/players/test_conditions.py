@@ -1,4 +1,4 @@
-"""What a bound supposes: printed, checked where it can be, and withheld where the play refutes it."""
+"""Conditions of a bound: printed, checked where possible, and the bound is withheld if the play contradicts them."""
 
 import math
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from hannan.players import certificate
 
 @dataclass(frozen=True)
 class Said(hn.Law):
-    """The exponential law, of hazard 1, with a hazard that is stated."""
+    """The exponential law with hazard 1, and with another stated hazard."""
 
     said: float = 1.0
 
@@ -35,7 +35,7 @@ class Said(hn.Law):
 
 @dataclass(frozen=True)
 class Flat(Said):
-    """A density that belies its cdf: f/S is 0 everywhere, and 1 - F falls all the same."""
+    """A density that contradicts its cdf: f/S is 0 everywhere, but 1 - F decreases."""
 
     def density(self, z):
         return 0.0 * np.asarray(z, dtype=float)
@@ -63,7 +63,7 @@ def test_potential_checks_the_stated_hazard_of_its_law():
     claim = hn.FTPL(Said(1.0), 2.0).stability(3)
     assert claim.level == 0.5
     assert "assumed, not verified: the hazard of Said is at most 1" in claim.source
-    for false in (0.05, 0.99):  # it claimed a level of 0.025 where 0.5 is attained
+    for false in (0.05, 0.99):  # claimed a level of 0.025 where 0.5 is attained
         with pytest.raises(ValueError, match="hazard of Said must be at least f/"):
             hn.FTPL(Said(false), 2.0).stability(3)
         with pytest.raises(ValueError, match="hazard of Said must be at least f/"):
@@ -96,7 +96,7 @@ def test_stated_hazard_is_printed_as_assumed():
 
 
 def test_certificate_withholds_a_contradicted_bound(monkeypatch):
-    # Had the false hazard passed: it printed bound 3.2, regret 10.7, "0.222 realised, claimed at most 0.0316".
+    # The result if the false hazard were accepted: bound 3.2, regret 10.7, "0.222 realised, claimed at most 0.0316".
     monkeypatch.setattr("hannan.mathematics.laws.law.on_your_word", lambda law: "")
     player = hn.Experts(2, Said(0.05), hn.Horizon(40)).start(seed=0)
     for t in range(40):
@@ -115,9 +115,9 @@ def test_regret_above_a_bound_on_every_sequence_is_reported():
     bound = hn.Experts(2, hn.Entropy(), hn.Horizon(1000)).bound()
     assert certificate.contradicted(bound, bound.value, 0.1, 0.1, 1000, 1.0) == ""
     assert "contradict the bound" in certificate.contradicted(bound, bound.value + 0.1, 0.1, 0.1, 1000, 1.0)
-    drawn = hn.Bandit(2, hn.Entropy(), hn.Horizon(1000)).bound()  # in expectation: one run may have more
+    drawn = hn.Bandit(2, hn.Entropy(), hn.Horizon(1000)).bound()  # in expectation: a single run may have more
     assert certificate.contradicted(drawn, drawn.value + 0.1, 0.1, None, 1000, 1.0) == ""
-    # Losses that differ by little, or by much: rounding is no contradiction.
+    # Losses that differ by little, or by much: rounding is not a contradiction.
     player = hn.Experts(3, hn.Exponential(), hn.Anytime()).start(seed=0)
     for t in range(200):
         player.observe(player.act(), [0.5, 0.5 + 1e-15 * (t % 2), 0.5 + 1e-3])
@@ -184,7 +184,7 @@ def test_bound_is_withheld_if_the_own_loss_refutes_the_best_loss():
     told = player.certificate()
     assert told.bound is None
     assert "probability at most 0.05 under the condition of the bound: if the best loss L* <= 2" in told.withheld
-    kind = learner.start(seed=0)  # the control: L* = 0, and nothing is withheld
+    kind = learner.start(seed=0)  # the control: L* = 0, and the bound is printed
     for _ in range(rounds):
         move = kind.act()
         kind.observe(move, float(move.action != 0))
@@ -202,7 +202,10 @@ def test_experts_check_their_best_loss_on_the_path():
 
 
 def test_bound_states_its_rounds_if_moves_are_pending():
-    """Who tells only the losses of moves that lost has chosen by them: the regret of those rounds is half of them."""
+    """Feedback only for moves with a loss is selected feedback.
+
+    The regret over these rounds is half of their number.
+    """
     coins = np.random.default_rng(3).integers(0, 2, 600)
     player, own, lost = hn.AdaHedge(2).start(), 0, np.zeros(2)
     for coin in coins:
@@ -213,7 +216,7 @@ def test_bound_states_its_rounds_if_moves_are_pending():
     told = player.certificate()
     assert own - lost.min() > 5 * told.bound.value
     assert "does not depend on the moves" in dict(told.rows())["settled"]
-    # The control: where every loss is told there is nothing to suppose.
+    # The control: if every loss is reported, no condition is needed.
     whole = hn.AdaHedge(2).start()
     for coin in coins:
         whole.observe(whole.act(), np.eye(2)[coin])
@@ -224,7 +227,10 @@ def test_bound_states_its_rounds_if_moves_are_pending():
     ("tuning", "made"), [(hn.SelfConfident(), True), (hn.BestLoss(100), True), (hn.Horizon(120), False)], ids=repr
 )
 def test_bound_computed_from_observed_losses_states_this(tuning, made):
-    """Losses that depend on moves make it another number on each run: of moves drawn, the mean over runs is bounded."""
+    """If losses depend on the moves, the best loss differs between runs.
+
+    For drawn moves, the mean over runs is bounded.
+    """
     player = hn.Experts(2, hn.Entropy(), tuning).start()
     for _ in range(120):
         player.observe(player.act(), [0.0, 1.0])

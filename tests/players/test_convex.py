@@ -1,4 +1,4 @@
-"""Algorithm 1 as a learner: bounds, games below them, the live player, and what is refused."""
+"""Algorithm 1 as a learner: bounds, games within them, the live player, and rejected input."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def offset(d: int) -> Ball:
 
 
 def steady(T: int, d: int) -> Linear:
-    """The same loss every round."""
+    """The same loss in every round."""
     return Linear(np.tile(np.eye(d)[0], (T, 1)))
 
 
@@ -58,7 +58,7 @@ def phishing() -> Logistic:
 
 
 def bounded(losses: Loss, domain, **options) -> Convex:
-    """A learner told the truth about these losses."""
+    """A learner with the correct constants of these losses."""
     B = float(np.max(losses.interval(domain)[1]))
     return Convex(domain, float(np.max(losses.lipschitz(domain))), loss_bound=B, **options)
 
@@ -136,7 +136,8 @@ def test_bounds_for_curved_losses_include_ridge_and_solver():
     with pytest.raises(ValueError, match="rounds is required: each curved loss adds to the ridge"):
         learner.bound(best_loss=5.0)
     dearer = learner.bound(rounds=100, best_loss=5.0)
-    # (ridge/2) r^2, the ridge 1e-6 (lipschitz a loss + E||b||)/r at the last scale, and 1e-7 r a round from the argmin.
+    # (ridge/2) r^2, with the ridge 1e-6 (lipschitz per loss + E||b||)/r at the last scale, and 1e-7 r per round from
+    # the argmin.
     ridge = 1e-6 / 2.0 * (100 + 3 * learner.schedule().scale(100, 300.0))
     assert dearer.terms["ridge and solver"] == pytest.approx(0.5 * ridge * 4.0 + 100 * 1e-7 * 2.0)
     twice = Convex(Ball(3, 2.0), 2.0, loss_bound=3.0, smooth=0.25).bound(rounds=100, best_loss=5.0)
@@ -162,9 +163,9 @@ GAMES = [
 @pytest.mark.parametrize("tuning", ["SelfConfident", "Horizon", "BestLoss", "Anytime", "Gaussian"])
 @pytest.mark.parametrize(("name", "losses", "domain"), GAMES, ids=[name for name, _, _ in GAMES])
 def test_regret_is_below_its_bound(name, losses, domain, tuning):
-    """The 95% interval of the mean regret is below the bound, which some games (d = 1) all but attain.
+    """The 95% interval of the mean regret is below the bound, which some games (d = 1) nearly attain.
 
-    Seeds are fixed, so nothing here is flaky; linear games have 3,000 runs, the others 20.
+    Seeds are fixed, so the result is reproducible; linear games have 3,000 runs, the others 20.
     """
     T = len(losses)
     told = bounded(losses, domain)
@@ -182,7 +183,8 @@ def test_regret_is_below_its_bound(name, losses, domain, tuning):
         return
     assert record.best_loss >= -1e-9
     if isinstance(losses, Linear) and losses.d == 1 and tuning == "Horizon":
-        # On a line all lose 1 a round and L* = 0: the first-order bound is attained; six standard errors (1 in 5e8).
+        # On a line with a loss of 1 per round and L* = 0, the first-order bound is attained; six standard errors (1 in
+        # 5e8).
         error = record.regret[:, -1].std() / math.sqrt(runs)
         assert abs(record.mean_regret[-1] - record.bound.value) < 6 * error
         return
@@ -256,7 +258,7 @@ PLAYED = [
 
 @pytest.mark.parametrize(("losses", "domain"), PLAYED, ids=[type(p[0]).__name__ for p in PLAYED])
 def test_the_player_makes_the_moves_of_run_0(losses, domain, tmp_path):
-    """Bit for bit, and across a save and a load with a move open."""
+    """Equal bit for bit, also after saving and loading with an open move."""
     learner = bounded(losses, domain)
     record = play(learner, losses, runs=2, seed=9, keep="all")
     player = learner.start(9)
@@ -312,7 +314,7 @@ def test_user_defined_phi_plays_and_is_certified():
 
 
 def test_polytope_plays_like_the_equal_box():
-    """A box as a polytope: the same noise, the same moves, up to the enclosing ball's ridge."""
+    """A box as a polytope: the same noise and the same moves, up to the ridge of the enclosing ball."""
     box = Box([-1.0, 0.0], [1.0, 0.5])
     twin = Polytope(np.vstack([np.eye(2), -np.eye(2)]), [1.0, 0.5, 1.0, 0.0])
     for losses in (logistic(25, 2), Linear(logistic(25, 2).z)):
@@ -346,7 +348,7 @@ def test_tickets_of_convex_players():
 
 @pytest.mark.parametrize("resume", [None, "exact"])
 def test_loaded_player_keeps_observed_losses(resume, tmp_path):
-    """Targets of squared losses (the best loss) and the shape of the losses (the bound of Gaussian noise)."""
+    """Targets of squared losses (the best loss) and the kind of the losses (the bound of Gaussian noise)."""
     rng = np.random.default_rng(3)
     z = rng.standard_normal((30, 2))
     z /= np.linalg.norm(z, axis=1, keepdims=True)
@@ -356,7 +358,7 @@ def test_loaded_player_keeps_observed_losses(resume, tmp_path):
         for loss in losses:
             player.observe(player.act(), loss)
         before = player.certificate()
-        # The control: no loss is worth nothing, and a linear one has a smaller bound.
+        # The control: a loss of 0 has no effect, and a linear loss has a smaller bound.
         assert before.best_loss > 0.1
         assert before.regret == pytest.approx(before.own_loss - before.best_loss)
         player.save(tmp_path / "player.json")
@@ -368,7 +370,7 @@ def test_loaded_player_keeps_observed_losses(resume, tmp_path):
 
 
 def test_file_keeps_delays(tmp_path):
-    """A bound is withheld once a move was open while another was drawn, also after loading."""
+    """A bound is withheld if a move was open when another was drawn, also after loading."""
     player = Convex(Ball(2), 1.0, tuning=Fixed(3.0)).start(1)
     for move in [player.act(), player.act(), player.act()]:
         player.observe(move, Linear([0.5, 0.0]))
@@ -408,7 +410,7 @@ def test_losses_that_violate_stated_limits_are_rejected(loss, message):
 
 
 def test_rounding_errors_are_accepted():
-    """Relative 1e-9 is rounding, not licence."""
+    """A relative excess of 1e-9 is rounding, a larger one is rejected."""
     learner = Convex(offset(1), 1.0, loss_bound=2.0)
     learner.admit(Linear([[1.0 + 5e-10]]))
     with pytest.raises(ValueError, match="gradients"):

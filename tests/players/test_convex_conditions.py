@@ -1,4 +1,4 @@
-"""Conditions of a convex certificate: what is refused at the door, what withholds it, what it says is unchecked."""
+"""Convex certificates: losses rejected on input, reasons to withhold a bound, and unchecked conditions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hannan.mathematics.convex.losses import Linear, RankOne, SmoothedHinge
 from hannan.mathematics.convex.polytope import Polytope, cone_residual, model_step
 from hannan.players.convex import refuted
 
-# A phi of your own
+# User-defined phi
 
 
 def smooth_absolute(u):
@@ -40,7 +40,7 @@ def its_slope(u):
     ],
 )
 def test_phi_that_is_not_convex_or_inconsistent_is_rejected(phi, derivative, curvature, message):
-    """Issue: it printed a certificate that contradicted itself."""
+    """In the past, the printed certificate contradicted itself."""
     loss = RankOne([0.6, 0.8], phi, derivative, curvature=curvature)
     learner = Convex(Ball(2), 1.0, tuning=Fixed(1.0), loss_bound=3.0)
     player = learner.start(0)
@@ -55,7 +55,7 @@ def test_phi_that_is_not_convex_or_inconsistent_is_rejected(phi, derivative, cur
 
 
 def test_correct_phi_with_kinks_and_jumps_is_accepted():
-    """The control: convex ones, smooth or not, at scales from 1e-6 to 1e6, with what was not checked said."""
+    """The control: convex losses, smooth or not, at scales from 1e-6 to 1e6, with the unchecked conditions stated."""
     for size in (1e-6, 1.0, 1e6):
         for phi, derivative in [
             (smooth_absolute, its_slope),
@@ -78,7 +78,7 @@ def test_correct_phi_with_kinks_and_jumps_is_accepted():
 
 
 def test_level_above_the_claim_withholds_the_bound():
-    """A spike between the margins that are tried at the door is seen where it is played."""
+    """A spike between the margins tested on input is detected where it is played."""
     player = Convex(Box([-1.0], [1.0]), 1.0, tuning=Fixed(1.0), loss_bound=3.0).start(0)
     where = [np.inf]
 
@@ -113,7 +113,7 @@ def test_loss_above_the_loss_bound_is_rejected_at_the_move():
 
 
 def test_game_rejects_losses_that_only_its_moves_contradict():
-    """Spikes between the margins that the door tries, where a move is: slope 5, value 50; a regret above its bound."""
+    """A loss with spikes between the tested margins, at a move: slope 5, value 50; the regret is above the bound."""
     learner, z = Convex(Ball(2), 1.0, tuning=Fixed(1.0), loss_bound=3.0), np.tile([1.0, 0.0], (3, 1))
     there = play(learner, RankOne(z, smooth_absolute, its_slope), seed=4, keep="all").actions[0, 0, 0]
     assert abs(there) < 0.999
@@ -128,7 +128,7 @@ def test_game_rejects_losses_that_only_its_moves_contradict():
         play(learner, RankOne(z, smooth_absolute, slope), seed=4)
     with pytest.raises(ValueError, match=r"loss_bound = 3\]; got 50"):
         play(learner, RankOne(z, spike, its_slope), seed=4)
-    # The first move of a descent is the centre, 0.3, which the door's grid of [-1.17, 1.3] does not meet.
+    # The first move of a descent is the center, 0.3, which is not in the tested grid of [-1.17, 1.3].
     descent, there = OnlineGradientDescent(Ball(2, 1.0, (0.3, 0.0)), 1.0), 0.3
     z[2] = [-0.9, 0.0]
     fine = play(descent, RankOne(z, smooth_absolute, its_slope))
@@ -136,7 +136,7 @@ def test_game_rejects_losses_that_only_its_moves_contradict():
     record = play(descent, RankOne(z, spike, its_slope))
     assert record.bound is None
     assert "impossible for convex losses" in record.bound_withheld
-    # A live player asks of every loss alone, whose grid has its own middle: the spike is refused at the door.
+    # A live player tests every loss alone, with a grid around its own center: the spike is rejected on input.
     player = descent.start()
     with pytest.raises(ValueError, match="derivative must be phi'"):
         player.observe(player.act(), RankOne(z, spike, its_slope)[0])
@@ -152,11 +152,11 @@ def test_game_rejects_losses_that_only_its_moves_contradict():
         player.save("nowhere.json")
 
 
-# Noise that is kept
+# Reused noise
 
 
 def test_kept_noise_has_no_certificate_live():
-    """Charge the coordinate that is played most: kept noise shows in past moves, 10 times its bound and more."""
+    """Charge the coordinate that is played most: reused noise is visible in past moves, 10 times its bound and more."""
     T = 600
     learner = Convex(Simplex(2), 1.0, tuning=Horizon(T), loss_bound=1.0, smooth=0, fresh=False)
     regrets = {}
@@ -165,7 +165,7 @@ def test_kept_noise_has_no_certificate_live():
         last = 0
         for _ in range(T):
             move = player.act()
-            # Only past moves are looked at: the expert of the last one is charged.
+            # The losses depend on past moves only: the expert of the last move is charged.
             player.observe(move, Linear(np.eye(2)[last]))
             last = int(np.argmax(move.action))
         said = player.certificate()
@@ -191,7 +191,7 @@ def crossed(seed: int) -> Polytope:
 
 
 def test_polytope_with_mostly_flat_losses_is_solved():
-    """Smoothed hinges that are mostly flat leave only the ridge, 5e-6: the step must stay in the polytope."""
+    """Smoothed hinges that are mostly flat leave only the ridge, 5e-6: the step must remain in the polytope."""
     for seed in range(20):
         domain, rng = crossed(seed), np.random.default_rng(1000 + seed)
         z = rng.standard_normal((40, domain.d))
@@ -224,7 +224,7 @@ def test_ordinary_games_in_a_polytope_converge(seed):
 
 
 def test_steps_of_the_quadratic_model_reach_its_minimum():
-    """Against the optimality conditions: a multiplier for each constraint that is met, none negative."""
+    """Against the optimality conditions: a nonnegative multiplier for each active constraint."""
     rng = np.random.default_rng(5)
     for seed in range(30):
         domain = crossed(seed)
@@ -235,7 +235,7 @@ def test_steps_of_the_quadratic_model_reach_its_minimum():
         step = model_step(A, b, x, g, H)
         assert (A @ (x + step) <= b + 1e-13).all()
         assert cone_residual(A, b, x + step, g + H @ step) < 1e-10 * np.linalg.norm(g)
-        # The control: a step that is 1 in 1000 shorter is not.
+        # The control: a step that is shorter by 1 in 1000 does not satisfy them.
         short = 0.999 * step
         if np.linalg.norm(step) > 1e-3:
             assert cone_residual(A, b, x + short, g + H @ short) > 1e-6

@@ -68,7 +68,7 @@ def rounds(count, seed):
         yield p, x, rng.random(3)
 
 
-# One round, exactly
+# Exact checks of one round
 
 
 def test_mean_of_every_factor_is_at_most_one():

@@ -160,7 +160,7 @@ def rows_of(player: object) -> dict[str, str]:
 
 
 def test_regret_is_printed_with_its_kind() -> None:
-    """A realized regret may be above the bound, which is on its expectation; that of the mean play may not."""
+    """A realized regret may be above the bound, which is for its expectation; the regret of the mean play may not."""
     experts = hn.Experts(2).start(seed=0)
     experts.observe(experts.act(), [0.0, 1.0])
     assert rows_of(experts)["regret"].endswith(" (mean play)")

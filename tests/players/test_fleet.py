@@ -1,4 +1,4 @@
-"""A fleet against a dict of single players, bit for bit; tickets, refusals, keys, streams."""
+"""A fleet against a dict of single players, bit for bit; tickets, rejections, keys, random streams."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ LEARNERS = {
 
 
 class Oracle:
-    """A player a key, each with the stream that the fleet gives its key."""
+    """One player per key, each with the random stream that the fleet gives its key."""
 
     def __init__(self, learner: Any, seed: int) -> None:
         self.learner, self.seed, self.players = learner, seed, dict[int, Any]()
@@ -58,7 +58,7 @@ def in_range(learner: Any, x: float) -> float:
 
 
 def same(fleet: Any, key: int, player: Any) -> None:
-    """All that a player of this key would keep, to the last bit."""
+    """The complete state of a player of this key, to the last bit."""
     mine = fleet._player(key).state()
     theirs = player.state()
     np.testing.assert_array_equal(mine["losses"], theirs["losses"])
@@ -81,7 +81,7 @@ STEPS = st.lists(
 @settings(max_examples=12, deadline=None)
 @given(steps=STEPS, seed=st.sampled_from([0, 7, 2**40 + 1, 2**200 + 3]))
 def test_any_interleaving_equals_single_players(name: str, steps: list[Any], seed: int) -> None:
-    """Batches with keys that come twice, feedback late, in any order, some forgotten."""
+    """Batches with repeated keys, feedback late, in any order, some forgotten."""
     learner: Any = LEARNERS[name]
     fleet, oracle = hn.Fleet(learner, seed=seed), Oracle(learner, seed)
     opened: list[tuple[int, int, Any]] = []
@@ -146,7 +146,7 @@ def test_moves_do_not_depend_on_other_keys() -> None:
 
 
 def test_control_the_comparison_detects_one_bit() -> None:
-    """Had a row lost the last bit of one number, the oracle would say so."""
+    """The comparison would detect a difference in the last bit of one number of a row."""
     learner = hn.Bandit(4)
     fleet, player = hn.Fleet(learner, seed=0), learner.start(seed=0)
     for loss in (0.3, 0.9, 0.1):
@@ -166,7 +166,7 @@ SERIES = {
 
 
 def played(learner: Any, together: bool, nudged: float = 0.0) -> bytes:
-    """Forty rounds of batches, some settled late, handed over together or a key at a time; all that is left of it."""
+    """Forty rounds of batches, some settled late, in batches or per key; return the final state."""
     fleet, rng, late = hn.Fleet(learner, seed=5, name="f"), np.random.default_rng(0), list[Any]()
     for turn in range(40):
         keys = rng.permutation(13)[: rng.integers(4, 14)] if turn % 5 else rng.integers(0, 6, 9)
@@ -174,7 +174,7 @@ def played(learner: Any, together: bool, nudged: float = 0.0) -> bytes:
             late.append(fleet.act(part))
         if turn % 7:
             for moves in late:
-                # One loss a decision, whoever else is settled with it: none, all, a little.
+                # One loss per decision, whatever else is settled with it: none, all, or some decisions.
                 x = (moves.key * 37 + moves.round * 11) % 17 / 16
                 fleet.observe(moves, [in_range(learner, v) for v in x + nudged * (turn == 30) * (x < 0.5)])
             late.clear()
@@ -341,7 +341,7 @@ def test_gains_names_and_moves() -> None:
 
 
 def test_rows_are_small() -> None:
-    """The reach of the issue, exactly: what a row of ten arms is."""
+    """The memory stated in the documentation, exactly: the size of a row of ten arms."""
     fleet = hn.Fleet(hn.Bandit(10), seed=0)
     fleet.number(np.arange(70_000), touch=True)
     assert fleet.nbytes["learners"] / len(fleet) <= 170

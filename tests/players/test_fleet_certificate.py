@@ -1,4 +1,4 @@
-"""What a fleet says of itself: the sum of the keys' bounds, what is vacuous, what a prior costs."""
+"""Certificates of a fleet: the sum of the keys' bounds, trivial bounds, and the cost of a prior."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Logistic(hn.Law):
 
 
 def played(fleet: Any, rounds: dict[Any, int]) -> Any:
-    """So many prompt rounds for each key."""
+    """Return the certificate after so many prompt rounds for each key."""
     for key, many in rounds.items():
         for _ in range(many):
             fleet.observe(fleet.act([key]), [0.5])
@@ -37,7 +37,7 @@ def test_certificate_is_the_sum_over_the_keys() -> None:
     bounds = [fleet.certificate(key).bound for key in (1, 2, 3, 4)]
     assert whole.bound.value == math.fsum(bound.value for bound in bounds)
     assert (whole.keys, whole.rounds, whole.vacuous, whole.says_nothing) == (4, 1052, 1, False)
-    assert bounds[3].value == 2 * 2.0  # too few rounds for a bound that says more than that
+    assert bounds[3].value == 2 * 2.0  # too few rounds for a bound below the trivial one
     assert whole.bound.against == "oblivious"
     text = str(whole)
     for said in (
@@ -52,7 +52,7 @@ def test_certificate_is_the_sum_over_the_keys() -> None:
 
 
 def test_fleet_certificate_states_the_accuracy_of_a_user_defined_law() -> None:
-    """As each key does. The control: of a law of the package there is nothing to say."""
+    """As for each key. The control: for a law of the package there is no such line."""
     said = "distribution"
     for law, says in ((Logistic(), True), (hn.Exponential(), False)):
         fleet = played(hn.Fleet(hn.Bandit(2, law, hn.Fixed(2.0)), seed=0), {1: 3})
@@ -90,7 +90,7 @@ def test_refuted_best_loss_withholds_the_bound_of_its_key() -> None:
     for _ in range(6000):
         fleet.observe(fleet.act([1, 2]), [1.0, 0.0])
     whole = fleet.certificate()
-    assert fleet.certificate(1).bound is None  # its own loss is 6000: L* <= 1 is not believed
+    assert fleet.certificate(1).bound is None  # its own loss is 6000, which contradicts L* <= 1
     assert whole.bound.value == math.fsum([6000.0, fleet.certificate(2).bound.value])
     assert whole.withheld == {"the learner's loss refutes the best loss that the tuning supposes": 1}
 
@@ -109,15 +109,15 @@ def test_prior_costs_its_span_or_withholds_the_bound() -> None:
     assert mine.bound.value == plain.bound.value + float(h.max())
     assert mine.bound.terms["prior"] == float(h.max())
     assert fleet.certificate().bound.value == mine.bound.value
-    assert mine.estimated_regret is None  # its least estimated loss counts the prior
-    # A new learner begins where the parent's losses, a quarter of them, would put it.
+    assert mine.estimated_regret is None  # its smallest estimated loss includes the prior
+    # A new learner begins with a quarter of the parent's losses.
     begun = learner.start(0)
     begun._put(h)
     np.testing.assert_array_equal(fleet.distribution(99), begun.distribution())
     assert fleet.distribution(99)[0] > 1 / 3
     again = hn.Fleet.from_bytes(fleet.to_bytes(), "exact")
     np.testing.assert_array_equal(again.distribution(99), fleet.distribution(99))
-    # A published bound is not extended by this proof.
+    # A published bound is not extended by the proof for priors.
     published = played(hn.Fleet(hn.Bandit(3), seed=1, parent=parent, trust=0.25), {1: 3000})
     withheld = published.certificate(1)
     assert withheld.bound is None
@@ -126,7 +126,7 @@ def test_prior_costs_its_span_or_withholds_the_bound() -> None:
 
 
 def test_prior_bound_holds_for_the_worst_parent() -> None:
-    """A parent who is wrong about everything: exact expected regret of two arms, by all paths of ten rounds."""
+    """A parent with misleading losses: exact expected regret of two arms, over all paths of ten rounds."""
     learner = hn.Bandit(2, hn.Tsallis(0.5))
     h, rounds = 3.0, 8
     phi_scale = learner.schedule()
@@ -135,7 +135,7 @@ def test_prior_bound_holds_for_the_worst_parent() -> None:
         if t > rounds:
             return 0.0
         p = hn.FTRL(hn.Tsallis(0.5), phi_scale.scale(t, 0.0)).gradient(np.array(losses))
-        # Arm 0, which the prior favours, always costs 1; arm 1 nothing.
+        # Arm 0, preferred by the prior, always has loss 1; arm 1 has loss 0.
         later = regret(t + 1, (losses[0] + 1.0 / p[0], losses[1]))
         return float(p[0] * (1.0 + later) + p[1] * regret(t + 1, losses))
 
@@ -223,7 +223,7 @@ def test_sum_of_bounds_in_other_units(gains: bool) -> None:
     assert whole.bound.value == pytest.approx(proved + 8.0 * (302 + 300 + 3), rel=1e-12)
     assert (whole.vacuous, whole.says_nothing) == (3, False)
     assert plain.bound(300).source in whole.bound.source
-    # A bound that is above the rounds, and below the rounds times the range, says something.
+    # A bound above the number of rounds, and below the number of rounds times the range, is not trivial.
     assert 300.0 < proved < 8.0 * 300
     parent = learner.start(0)
     for _ in range(100):
@@ -235,9 +235,9 @@ def test_sum_of_bounds_in_other_units(gains: bool) -> None:
 
 
 def test_supposed_best_loss_is_refuted_in_other_units() -> None:
-    """L* <= 1 of losses in [0, 1] is refuted by an own loss above (1 + bound)/0.05, both in losses of [0, 1].
+    """L* <= 1 of losses in [0, 1] is contradicted by an own loss above (1 + bound)/0.05, both in losses of [0, 1].
 
-    Control: an own loss below that refutes nothing.
+    Control: an own loss below this value contradicts nothing.
     """
     units = {"loss_range": (-1.0, 4.0)}
     plain = hn.Bandit(2, hn.LogBarrier(), hn.BestLoss(1.0, rounds=10_000))
@@ -262,10 +262,10 @@ def test_supposed_best_loss_is_refuted_in_other_units() -> None:
 
 @pytest.mark.parametrize("adaptive", [slice(0, 400), slice(400, None)], ids=["short keys", "long keys"])
 def test_sum_of_bounds_holds_against_the_weakest_adversary(adaptive: slice, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If the bound of some keys holds against any losses and that of others does not, neither does the sum.
+    """If the bound of some keys holds against any losses and that of others does not, the sum does not either.
 
-    The proofs of the package's learners hold against the same adversary after any number of rounds, so a stronger one
-    is stated here for some numbers of rounds. Control: stated for all of them, it is that of the sum.
+    The proofs of the package's learners hold against the same adversary after any number of rounds, so a stronger sense
+    is declared here for some numbers of rounds. Control: declared for all of them, it is that of the sum.
     """
     original = hn.Bandit.bound
     strong = set(range(1000)[adaptive])
@@ -284,7 +284,9 @@ def test_sum_of_bounds_holds_against_the_weakest_adversary(adaptive: slice, monk
 
 
 def test_published_bound_is_withheld_if_arms_were_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Published proofs say nothing of arms that sleep. Controls: a proof of the package's own, and keys without sleep.
+    """Published proofs do not cover unavailable arms.
+
+    Controls: a proof of the package, and keys whose arms are all available.
 
     In games that are short enough for a test the own proof gives the smaller bound, so the published one is made small.
     """

@@ -1,4 +1,4 @@
-"""Fleets saved, loaded, split and joined: bit for bit, and nothing of a file is believed."""
+"""Fleets saved, loaded, split and joined: equal bit for bit, and every number of a file is validated."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LEARNERS = {
 
 
 def played(learner: Any, keys: Any, name: str | None = None, seed: int | None = 1) -> Any:
-    """A fleet with a past, and some decisions open."""
+    """A fleet with settled decisions and some open ones."""
     fleet, rng = hn.Fleet(learner, seed=seed, name=name), np.random.default_rng(0)
     sleepy = learner == LEARNERS["sleeping"]
     for t in range(30):
@@ -56,7 +56,7 @@ def test_exact_resume_continues_bit_for_bit(name: str, keys: Any, tmp_path: Path
     again = hn.Fleet.load(tmp_path / "f", resume="exact")
     assert again.to_bytes() == fleet.to_bytes()
     assert (again.id, list(again.keys)) == (fleet.id, keys)
-    # New keys too: theirs is in the file as well.
+    # New keys too: their stream is in the file as well.
     moves_alike(fleet, again, [*keys, "new" if isinstance(keys[0], str) else 77])
     assert again.to_bytes() == fleet.to_bytes()
 
@@ -69,7 +69,7 @@ def test_plain_load_draws_other_moves_and_settles_pending_ones() -> None:
     one, two = hn.Fleet.from_bytes(data), hn.Fleet.from_bytes(data)
     assert len({fleet.id, one.id, two.id}) == 3
     drawn = [each.act(keys) for each in (fleet, one, two)]
-    # 200 keys of four arms: two that draw alike have a probability of 4^-200.
+    # 200 keys with four arms: two keys with the same draws have a probability of 4^-200.
     assert len({tuple(moves.action.tolist()) for moves in drawn}) == 3
     for each in (one, two):
         each.observe(before, np.full(200, 0.5))
@@ -138,7 +138,7 @@ def test_numbers_of_retired_learners_are_not_reused() -> None:
 
 
 def edited(data: bytes, change: Any) -> bytes:
-    """A file whose checksum is right, and one thing is not."""
+    """A file with a correct checksum and one wrong entry."""
     line, _, body = data[len(fleet_file.FORMAT) :].partition(b"\n")
     header = json.loads(line)
     plan = header["columns"]
@@ -199,7 +199,7 @@ def test_every_inconsistent_field_of_a_file_is_rejected(lie: str) -> None:
 
 
 def test_small_file_without_learners_allocates_little() -> None:
-    """The control: a fleet of no learners, of ordinary size."""
+    """The control: a fleet without learners, of ordinary size."""
     data = hn.Fleet(hn.Bandit(4), seed=0).to_bytes()
     assert len(hn.Fleet.from_bytes(data)) == 0
 
@@ -212,7 +212,7 @@ def test_small_file_without_learners_allocates_little() -> None:
 
 @pytest.mark.parametrize("name", ["value", "start", "drift", "change"])
 def test_potentials_of_a_file_are_finite(name: str) -> None:
-    """Else a certificate could not be made. The control: of a law without a mean it is infinite."""
+    """Otherwise a certificate could not be computed. The control: of a law without a mean it is infinite."""
     data = played(LEARNERS["tsallis 0.3"], [1, 2, 3], "f").to_bytes()
     with pytest.raises(ValueError, match=r"cannot be resumed as a fleet.*change must be finite"):
         hn.Fleet.from_bytes(edited(data, put(name, np.inf)), "exact")
@@ -264,7 +264,10 @@ def test_resume_must_be_exact_or_none() -> None:
 
 @pytest.mark.parametrize("text", [False, True])
 def test_copy_does_not_change_with_later_rounds_and_keys(text: bool) -> None:
-    """Rows are copied by and by: what changes is copied first. The control: without the copies it would not be so."""
+    """Rows are copied gradually: rows that change are copied first.
+
+    The control: without these copies the result differs.
+    """
     keys: Any = [f"user {k}" for k in range(1500)] if text else np.arange(1500)
     fleet, rng = hn.Fleet(hn.Bandit(3), seed=0, name="f"), np.random.default_rng(0)
     fleet.observe(fleet.act(keys), rng.random(1500))
@@ -282,13 +285,13 @@ def test_copy_does_not_change_with_later_rounds_and_keys(text: bool) -> None:
     assert b"".join(other()) == kept
     assert fleet.to_bytes() != kept
     left = fleet_file.gathered(fleet)
-    del fleet, one, other  # what is copied stays until it is
+    del fleet, one, other  # copied rows stay until the copy is complete
     assert len(b"".join(left())) > 1000
 
 
 @pytest.mark.parametrize("arms", [2, 70, 3000])
 def test_fleet_can_grow_during_a_copy(arms: int) -> None:
-    """Rows move to larger memory as learners are born: a copy that has begun is of the moment when it began."""
+    """Rows move to larger memory as learners are created: a copy that has begun is of the moment when it began."""
     learner = hn.Bandit(arms, hn.Tsallis(0.5))
     fleet, alone, copies = hn.Fleet(learner, seed=1), hn.Fleet(learner, seed=1), []
     for count in (1, 60, 70, 130, 900):

@@ -1,4 +1,4 @@
-"""A child process has a copy of every player: no twin of the parent's, but for those that a seed was given."""
+"""A child process has a copy of every player: its random stream is new, except for players with a seed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ def moves(player: Any) -> list[Any]:
 @pytest.mark.parametrize("kind", STARTED)
 @pytest.mark.parametrize("seed", [None, 5])
 def test_child_process_draws_other_moves(kind, seed):
-    """By chance forty coins agree once in 1e12. The control is a seed, of which all copies make the same moves."""
+    """Forty coins are equal with probability 1e-12.
+
+    The control is a seed, with which all copies make the same moves.
+    """
     player = STARTED[kind](seed)
     name = player.id
     context = multiprocessing.get_context("fork")

@@ -1,4 +1,4 @@
-"""The live player: tickets, late feedback, certificates, and files that survive what happens to files."""
+"""The live player: tickets, late feedback, certificates, and files that are damaged or interrupted."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_weights_of_a_settlement_are_those_of_the_ticket():
 @pytest.mark.parametrize("tuning", [hn.Fixed(2.0), hn.Anytime(), hn.SelfConfident()], ids=repr)
 @pytest.mark.parametrize("smoothing", [hn.Entropy(), hn.Exponential(), hn.Tsallis()], ids=repr)
 def test_the_identity_holds_with_late_feedback(smoothing, tuning):
-    """Own loss is <p of the ticket, l>; the identity is exact all the same."""
+    """Own loss is <p of the ticket, l>; the identity is exact here as well."""
     player = hn.Experts(5, smoothing, tuning).start(0)
     rng = np.random.default_rng(3)
     waiting, own, total = [], 0.0, np.zeros(5)
@@ -172,14 +172,14 @@ def test_late_feedback_withholds_the_bound():
         player = learner.start(0)
         player.observe(player.act(), ROWS[0] if isinstance(learner, hn.Experts) else 0.5)
         player.act()
-        assert player.certificate().bound is not None  # an open move alone is not late
+        assert player.certificate().bound is not None  # a single open move is not late
         player.act()
         assert player.certificate().bound is None
         assert "feedback was delayed" in player.certificate().withheld
 
 
 def test_delayed_regret_is_within_the_delay_bound():
-    """A greedy adversary against d losses always missing, exactly: the worst found stays within the bound."""
+    """A greedy adversary with d losses always missing, exactly: the worst found stays within the bound."""
     for delay in (1, 4):
         learner = hn.Experts(3, hn.Exponential(), hn.Fixed(6.0))
         player, total, waiting = learner.start(0), np.zeros(3), []
@@ -202,7 +202,7 @@ def test_delayed_regret_is_within_the_delay_bound():
 @pytest.mark.parametrize("tuning", [hn.Fixed(2.0), hn.Anytime(), hn.SelfConfident()], ids=repr)
 @pytest.mark.parametrize("smoothing", [hn.Entropy(), hn.Exponential(), hn.Tsallis()], ids=repr)
 def test_pending_moves_keep_their_distribution(smoothing, tuning, tmp_path):
-    """After any sequence of draws, settlements, drops and files: the numbers of a move, or the present ones."""
+    """After any sequence of draws, settlements, drops and files: the stored numbers of a move, or the present ones."""
     player = hn.Experts(4, smoothing, tuning).start(0)
     rng = np.random.default_rng(11)
     drawn_from, numbered, bare = {}, 0, 0
@@ -234,9 +234,9 @@ def test_pending_moves_keep_their_distribution(smoothing, tuning, tmp_path):
 @pytest.mark.parametrize("tuning", [hn.Fixed(2.0), hn.Anytime(), hn.SelfConfident()], ids=repr)
 @pytest.mark.parametrize("order", ["oldest first", "newest first", "random", "half settled, half drawn"])
 def test_late_settlement_visits_each_pending_move_once(order, tuning):
-    """The work per settlement does not grow with the number of open moves.
+    """The work per settlement does not increase with the number of open moves.
 
-    The control is the count of a walk over all open moves at every settlement.
+    The control counts the work of a loop over all open moves at every settlement.
     """
     for count in (200, 2000):
         player = hn.Experts(3, hn.Entropy(), tuning).start(0)
@@ -284,7 +284,7 @@ def test_printed_certificates_have_their_lines():
 
 
 def test_identity_needs_the_scale_changes():
-    """Anytime Hedge, N=5, T=500: without the changes of scale the identity is off by more than ten."""
+    """Anytime Hedge, N=5, T=500: without the terms of the scale changes, the identity is off by more than ten."""
     rows = np.random.default_rng(0).random((500, 5))
     certificate = play(hn.Experts(5, hn.Entropy(), hn.Anytime()).start(0), rows).certificate()
     assert sum(certificate.identity.values()) == pytest.approx(certificate.regret, abs=1e-9)
@@ -383,7 +383,10 @@ for t in range(100000):
 
 
 def test_killed_process_leaves_a_complete_file(tmp_path):
-    """Killed in the middle of saving after every round: what is on disk loads, and plays on as one never stopped."""
+    """The process is killed during a save in every round.
+
+    The file loads, and the player continues as if uninterrupted.
+    """
     path = tmp_path / "player.json"
     child = subprocess.Popen([sys.executable, "-c", KILLED, str(path)], stdout=subprocess.PIPE, text=True)
     try:
@@ -462,7 +465,7 @@ def test_level_of_one_step_is_attained():
     assert math.isclose(player.distribution()[1], 1 - 0.5 * math.exp(-0.25))
 
 
-#: A learner of each way in which a step is diagnosed.
+#: A learner for each way in which a step is diagnosed.
 DIAGNOSED = [
     hn.Bandit(5),
     hn.Bandit(5, hn.Tsallis(0.5)),
@@ -481,7 +484,7 @@ DIAGNOSED = [
 
 @pytest.mark.parametrize("learner", DIAGNOSED, ids=repr)
 def test_the_level_is_the_largest_divergence_of_a_step(learner):
-    """D(p, q)/span of lhat over the steps, q of the losses after a step at the scale before it: by the definitions."""
+    """D(p, q)/span of lhat over the steps, with q the play for the losses after a step at the scale before it."""
     player, rng, level = learner.start(3), np.random.default_rng(8), 0.0
     gamma = learner.setup().gamma
     kind = hn.FTPL if isinstance(learner.smoothing, hn.Law) else hn.FTRL
@@ -498,7 +501,10 @@ def test_the_level_is_the_largest_divergence_of_a_step(learner):
 
 @pytest.mark.parametrize("learner", DIAGNOSED, ids=repr)
 def test_every_term_of_the_identity_equals_its_definition(learner):
-    """Each alone: in their sum a wrong Phi at the scale before a step cancels, once in a drift, once in a change."""
+    """Each term is compared on its own.
+
+    In the sum, an error of Phi at the scale before a step cancels (once in a drift, once in a change).
+    """
     player, rng, drifts, changes = learner.start(3), np.random.default_rng(8), 0.0, 0.0
     kind = hn.FTPL if isinstance(learner.smoothing, hn.Law) else hn.FTRL
     phi = first = kind(learner.smoothing, player.state()["numbers"]["scale"])

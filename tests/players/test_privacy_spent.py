@@ -1,4 +1,4 @@
-"""What a private player says it has spent is by its own moves: one of several copies says so."""
+"""The privacy that a private player reports is that of its own moves: if there are several copies, it says so."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def player():
 
 
 def test_copies_of_a_file_state_that_other_copies_may_exist(player, tmp_path):
-    # The control: as long as there is one player, its moves are all there are.
+    # The control: with a single player, there are no other moves.
     assert player.certificate().spent.startswith(LEARNER.privacy(10).says)
     assert "copy" not in player.certificate().private_if
     player.save(tmp_path / "player.json")
@@ -32,7 +32,7 @@ def test_copies_of_a_file_state_that_other_copies_may_exist(player, tmp_path):
         assert one.certificate().spent.startswith(LEARNER.privacy(11).says)
         assert ALONE in one.certificate().private_if
         assert ALONE in " ".join(str(one.certificate()).split())
-    # So does the one that was saved: it may go on too.
+    # The saved player says so as well, because it may continue too.
     assert ALONE in player.certificate().private_if
 
 

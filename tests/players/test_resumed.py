@@ -1,4 +1,4 @@
-"""Two exact loads of one file are twins: their certificates say so, and those of plain loads need not."""
+"""Two exact loads of one file are twins: their certificates say so, and those of plain loads do not."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ LEARNERS = (
 
 
 def said(told: Any) -> str:
-    """What a certificate says of its randomness; "" where it says nothing."""
+    """The line of a certificate about its randomness; "" if there is none."""
     rows = dict(told.rows())
     return "; ".join(rows[name] for name in ("seed", "copy") if name in rows)
 
 
 def charged(player: Any, twin: Any, rounds: int) -> float:
-    """The regret where the arm that another player draws next costs 1."""
+    """The regret if the arm that another player draws next has loss 1."""
     own, lost = 0.0, np.zeros(player.learner.n)
     for _ in range(rounds):
         foreseen, move = twin.act(), player.act()
@@ -40,7 +40,7 @@ def charged(player: Any, twin: Any, rounds: int) -> float:
 
 
 def test_exact_copy_breaks_the_bound_and_the_certificate_states_it(tmp_path: Path) -> None:
-    """The control is a plain load, of which the other copy foresees nothing."""
+    """The control is a plain load, whose moves the other copy does not predict."""
     path = tmp_path / "player.json"
     hn.exp3_ix(2, 1000).start().save(path)
     one, two = (hn.load(path, resume="exact") for _ in range(2))
@@ -48,7 +48,7 @@ def test_exact_copy_breaks_the_bound_and_the_certificate_states_it(tmp_path: Pat
     assert charged(one, two, 1000) > 3 * one.certificate().bound.value
     assert said(one.certificate()) == said(told) == RESUMED
     plain, other = hn.load(path), hn.load(path, resume="exact")
-    # On this run with probability 1 - 1e-9, whoever sets the losses.
+    # In this run with probability 1 - 1e-9, whatever the losses.
     assert charged(plain, other, 1000) <= plain.certificate(delta=1e-9).on_this_run
     assert said(plain.certificate()) == ""
 
@@ -59,11 +59,11 @@ def test_certificate_states_whether_the_stream_is_in_a_file(learner: Any, tmp_pa
     player = learner.start()
     player.save(first)
     exact = hn.load(first, resume="exact")
-    assert said(player.certificate()) == RESUMED  # it goes on from where the file is
+    assert said(player.certificate()) == RESUMED  # it continues from the state of the file
     assert said(learner.start().certificate()) == ""
     assert said(exact.certificate()) == RESUMED
     assert exact.certificate().resumed
-    assert exact.content() == player.content()  # bit for bit in its file too
+    assert exact.content() == player.content()  # bit for bit in its file as well
     exact.save(second)
     assert said(hn.load(second).certificate()) == ""
     assert said(hn.load(second, resume="exact").certificate()) == RESUMED
@@ -94,7 +94,7 @@ def test_copy_of_a_convex_player_draws_the_same_moves() -> None:
 
 @pytest.mark.parametrize("keys", [[1, 2, 3], ["a", "b", "c"]], ids=["numbers", "text"])
 def test_fleets_state_whether_their_streams_are_in_a_file(keys: Any) -> None:
-    """All keys, each of them and those that have not come yet; parts, and what they join."""
+    """All keys, single keys and keys that come later; parts, and their join."""
     fleet = hn.Fleet(hn.Bandit(3))
     fleet.observe(fleet.act(keys), [0.5, 0.0, 1.0])
     new = "new" if isinstance(keys[0], str) else 77

@@ -1,4 +1,4 @@
-"""Nobody foresees a move: fresh entropy without a seed, and new incarnations from files."""
+"""Moves cannot be predicted: fresh entropy without a seed, and new random streams after loading."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hannan.learners.fpl import MSets
 
 
 def charge(learner, twin, rounds, seed):
-    """The regret of a bandit whose losses are those of an adversary with a twin: the twin's next move pays 1."""
+    """The regret of a bandit against an adversary with a twin: the twin's next move has loss 1."""
     player, paid, lost = learner.start(seed), 0.0, np.zeros(learner.n)
     shadow = learner.start(twin)
     for _ in range(rounds):
@@ -24,11 +24,11 @@ def charge(learner, twin, rounds, seed):
 
 
 def test_known_seed_breaks_the_bound_and_fresh_entropy_does_not():
-    """Issue: 3459 against 186 in 4,000 rounds with the seed of before; the control is the given seed."""
+    """3459 against 186 in 4,000 rounds with the earlier seeds; the control is a given seed."""
     learner = hn.Bandit(4, hn.Exponential(), hn.Horizon(400))
     bound = learner.bound(rounds=400).value
     assert charge(learner, 0, 400, 0) > 4 * bound
-    # Of 400 moves a stranger foresees each with at most its probability; 3 bounds above zero has a chance < 1e-6.
+    # Of 400 moves, each can be predicted with at most its probability; 3 bounds above zero have probability < 1e-6.
     assert charge(learner, 0, 400, None) < 2 * bound
 
 
@@ -38,7 +38,7 @@ def test_known_seed_breaks_the_bound_and_fresh_entropy_does_not():
     ids=lambda learner: type(learner).__name__,
 )
 def test_streams_of_players_of_decisions_and_points(learner, tmp_path):
-    """Streams of their own without a seed, and in each copy from one file; bit for bit only when asked."""
+    """Separate streams without a seed, and in each copy from one file; equal bit for bit only on request."""
     path = tmp_path / "player.json"
 
     def moves(player):
@@ -80,7 +80,7 @@ def test_convex_certificates_state_a_given_seed():
 
 
 def test_file_without_seed_contains_none(tmp_path):
-    """What the streams started from is nowhere: not in the player, not in its text, not in its file."""
+    """The entropy of the streams is stored nowhere: neither in the player, nor in its text, nor in its file."""
     player = hn.Experts(3).start()
     player.save(tmp_path / "player.json")
     assert player.seed is None

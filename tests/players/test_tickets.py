@@ -1,4 +1,4 @@
-"""One book for every player: late, foreign, altered, settled and forgotten tickets, before and after a file."""
+"""Tickets of every player: late, foreign, altered, settled and forgotten tickets, before and after a file."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def content(player):
 
 @EVERY
 def test_ticket_as_text_can_be_settled_later(learner):
-    """Points of convex players had no text. The control: of another learner's text nothing is made."""
+    """Points of convex players had no text. The control: for another learner's text no point is created."""
     player = learner.start(1)
     move = act(player, 0)
     again = type(move).from_json(move.to_json())
@@ -147,7 +147,7 @@ def test_tickets_that_are_not_pending_are_rejected_without_a_change(learner):
 @EVERY
 @pytest.mark.parametrize("resume", [None, "exact"])
 def test_ticket_is_settled_once_before_and_after_saving(learner, resume, tmp_path):
-    """Of this player it was, whatever its id is now; and one of a copy never was."""
+    """A ticket of this player is recognized, whatever its id is now; a ticket of a copy never is."""
     path, player = tmp_path / "player.json", learner.start(1, name="p")
     (old,) = run(player, 0, 1)
     waiting, forgotten = act(player, 1), act(player, 2)
@@ -165,7 +165,7 @@ def test_ticket_is_settled_once_before_and_after_saving(learner, resume, tmp_pat
     copy, other = hn.load(path), hn.load(path)
     new = act(copy, 9)
     assert new.round == 5
-    # The controls: a copy's own move, one that the original drew after the file, and one that was never drawn.
+    # The controls: a copy's own move, a move that the original drew after the file, and a move that was never drawn.
     for ticket in (new, new._replace(player="p", round=40), new._replace(player=player.id + "x", round=1)):
         with pytest.raises(ValueError, match="belongs to another player"):
             settle(other, ticket, 9)
@@ -185,7 +185,7 @@ def test_saved_player_continues_bit_for_bit(learner, tmp_path):
         settle(never, kept[k], 20 + k)
         settle(resumed, handed[k], 20 + k)
     assert [m[1:] for m in run(never, 23, 60)] == [m[1:] for m in run(resumed, 23, 60)]
-    # Field by field the same, but that whoever draws from a file's stream may have a twin.
+    # Equal field by field, except that a player that continues a file's stream may have a twin.
     told = resumed.certificate()
     assert told.resumed is getattr(learner, "draws", True)
     assert never.certificate() == dataclasses.replace(told, resumed=False)
@@ -244,7 +244,7 @@ def test_earlier_ids_are_kept_up_to_a_limit(tmp_path):
 
 
 def test_move_objects_do_not_change_later():
-    """A settled move that nobody has any more is written anew for the next; whoever has one keeps it as it was."""
+    """A settled move that is not referenced elsewhere is reused for the next; a referenced one stays unchanged."""
     player, kept, said = hn.Bandit(4).start(0), [], []
     for t in range(300):
         move = player.act()
@@ -255,7 +255,7 @@ def test_move_objects_do_not_change_later():
     assert [tuple(move) for move in kept] == said
     assert [move.round for move in kept] == list(range(1, 301, 3))
     del kept
-    # The control: without anybody who keeps them, few are ever made.
+    # The control: if no move is referenced, few are ever created.
     few = set()
     for _ in range(100):
         move = player.act()

@@ -1,4 +1,4 @@
-"""A certificate says what it leaves out: rounds that were not settled, arms that slept, a chance that is left."""
+"""Certificates state their limits: rounds that were not settled, unavailable arms, a remaining probability."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,10 @@ def told(player, name):
 
 
 def test_estimate_over_some_moves_states_its_assumption():
-    """Only clicks are reported, and it is far below the regret. The control: with all settled nothing is supposed."""
+    """Only clicks are reported, so the bound is far below the regret.
+
+    The control: with all settled, no condition is stated.
+    """
     player, own, losses = hn.Bandit(2).start(0), 0.0, np.zeros(2)
     for t in range(1000):
         move = player.act()
@@ -34,7 +37,7 @@ def test_estimate_over_some_moves_states_its_assumption():
     ("learner", "who", "loss"), [(hn.Bandit(2, hn.Tsallis(0.5)), "arm", 1.0), (hn.Experts(2), "expert", [0.0, 1.0])]
 )
 def test_unavailable_arms_are_reported_after_a_restart_too(learner, who, loss, tmp_path):
-    """The control: masks that leave all awake."""
+    """The control: masks with all arms available."""
     player = learner.start(0)
     player.observe(player.act(awake=[True, True]), loss)
     assert told(player, "available") == ""
@@ -45,7 +48,7 @@ def test_unavailable_arms_are_reported_after_a_restart_too(learner, who, loss, t
 
 
 def test_unavailable_arms_of_a_fleet_are_reported_per_key_and_in_total():
-    """The control: a key of whose arms none slept."""
+    """The control: a key whose arms were all available."""
     fleet = hn.Fleet(hn.Bandit(2, hn.Tsallis(0.5)), seed=0)
     fleet.observe(fleet.act([1, 2], awake=[[True, True], [False, True]]), [1.0, 1.0])
     slept = [dict(fleet.certificate(key).rows()).get("available", "") for key in (1, 2)]
@@ -58,7 +61,7 @@ def test_unavailable_arms_of_a_fleet_are_reported_per_key_and_in_total():
 
 @pytest.mark.parametrize("delta", [1e-7, 1e-9, 1e-20])
 def test_no_probability_is_rounded_to_certainty(delta):
-    """The control: a round one is printed as it is."""
+    """The control: a round number is printed unchanged."""
     assert "with probability 1 - 1e-" in hn.exp3_ix(2, 100_000).bound(delta=delta).condition
     assert hn.exp3_ix(2, 100_000).bound(delta=0.05).condition == "with probability 0.95"
     player = hn.Experts(2).start(0)

@@ -1,4 +1,4 @@
-"""Bars with whiskers where lines coincide, dots with whiskers where they do not."""
+"""Bars with error bars where lines coincide, dots with error bars elsewhere."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hannan.report.pictures import NEAR, coincide
 
 
 def marks(chart: dict) -> list[str]:
-    """The marks of a chart, in the order in which they are drawn."""
+    """The marks of a chart, in drawing order."""
     if "layer" in chart:
         return [mark for layer in chart["layer"] for mark in marks(layer)]
     return [chart["mark"]["type"]]
@@ -31,7 +31,7 @@ def test_bars_are_used_if_lines_coincide():
     chart = same.plot().to_dict()
     assert marks(chart) == ["bar", "rule"]
     assert chart["title"] == "Regret (bars, since lines coincide)"
-    # The control: lines that are apart are dots, on an axis of their own.
+    # The control: separate lines are dots, on an axis of their own.
     apart = hn.route(losses, ["hedge", "bandit"], runs=3).plot().to_dict()
     assert marks(apart) == ["rule", "point"]
     assert apart["title"] == "Regret"

@@ -148,7 +148,7 @@ def test_page_opens_from_a_file_and_draws_all_pictures(browser: Any, report: Pat
         charts = page.locator(".chart").count()
         assert charts >= 8
         assert page.locator(".chart.drawn svg").count() == charts
-        # Every picture has marks on it, not only axes.
+        # Every picture has marks besides its axes.
         drawn = page.evaluate(
             "[...document.querySelectorAll('.chart svg')].map(s => s.querySelectorAll('[class*=\"mark-\"] path, "
             '[class*="mark-"] text\').length)'
@@ -275,7 +275,7 @@ def test_long_page_has_its_contents_in_a_side_column(browser: Any, report: Path)
 
 
 def test_pictures_use_the_width_of_a_card(browser: Any, report: Path) -> None:
-    """The text comes first, and then pictures that use at least half of the width."""
+    """The text comes first, then pictures that use at least half of the width."""
     with Opened(browser, report) as opened:
         gaps = opened.page.evaluate(
             "[...document.querySelectorAll('.card.wide')].map(c => { const all = c.querySelector('.body').clientWidth;"

@@ -1,4 +1,4 @@
-"""Files and numbers of earlier versions (tests/corpus): they open, continue, and come out the same."""
+"""Files and numbers of earlier versions (tests/corpus): they open, continue, and give the same results."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_store_with_changed_defaults_accepts_the_same_code(tmp_path):
                 store.observe(ticket, **{"reward" if name == "reduced" else "loss": 0.5})
             store.act("places")
             for other in (hn.Bandit(["red", "blue"], tuning=hn.Horizon(999)), hn.Bandit(["red", "blue"])):
-                with pytest.raises(ValueError, match="'tsallis'"):  # control: any other learner is refused
+                with pytest.raises(ValueError, match="'tsallis'"):  # control: every other learner is rejected
                     store.add("tsallis", other)
     with hn.Store(tmp_path / "new.db") as store:  # control: a new store plays the new default
         store.add("tsallis", corpus.CHANGED["tsallis"]())

@@ -1,4 +1,4 @@
-"""Saved files: whole or not there, and nothing in them is believed. Crafted files have a right checksum."""
+"""Saved files: complete or absent, and validated. Crafted files have a correct checksum."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def loss_of(player, move, rng):
 
 
 def play_on(player, rounds, seed):
-    """Play, with a valid distribution before every move where there is one."""
+    """Play, with a valid distribution before every move if there is a distribution."""
     rng = np.random.default_rng(seed)
     for _ in range(rounds):
         if hasattr(player, "distribution") and not hasattr(player.learner, "domain"):
@@ -97,7 +97,7 @@ def saved(learner, path):
 
 
 def places(data, at=()):
-    """Every place of a JSON tree."""
+    """All positions in a JSON tree."""
     yield at
     if isinstance(data, dict):
         for key, value in data.items():
@@ -117,7 +117,7 @@ VALUES = [
 
 
 def mutated(content, rng):
-    """A crafted content: one or two places changed; hexadecimal numbers mostly by one of their numbers."""
+    """A crafted content: one or two entries changed; hexadecimal numbers mostly replaced by other numbers."""
     content = copy.deepcopy(content)
     for _ in range(rng.choice((1, 1, 2))):
         path = rng.choice([at for at in places(content) if at])
@@ -202,7 +202,7 @@ def test_crafted_files_are_rejected_or_resume(tmp_path):
 
 
 def swept(folder):
-    """Every number of a state, and the first of every array, made one that no player has: (refused, played on)."""
+    """Every number of a state, and the first of every array, replaced by an impossible one: (rejected, resumed)."""
     refused = played = 0
     for learner in LEARNERS:
         content = saved(learner, Path(folder) / "player.json")
@@ -215,7 +215,7 @@ def swept(folder):
                 first = np.array([word]).astype("<f8").tobytes().hex()
                 parent[at[-1]] = float(word).hex() if at[-1] == "number" else (first + old[16:])[: len(old)]
                 try:
-                    player = resumed(content)  # as from a file, which it takes long to write
+                    player = resumed(content)  # as if read from a file that takes long to write
                 except ValueError:
                     refused += 1
                     continue
@@ -228,8 +228,10 @@ def swept(folder):
 
 
 def test_every_number_of_a_state_is_validated(tmp_path):
-    """The memory of Squint was not: a signed file made an index of it, and the process ended. What plays on are numbers
-    that nothing is made from: those of another smoothing, or of a move that is over."""
+    """The memory of Squint was not validated: a signed file changed an index, and the process ended.
+
+    Accepted changes concern numbers that are not used: those of another smoothing, or of a move that is settled.
+    """
     refused, played = apart(tmp_path, "swept(sys.argv[2])")
     assert refused > 2.5 * played > 0
 
@@ -293,7 +295,7 @@ def test_crafted_numbers_of_a_state_are_rejected(field, word, tmp_path):
         content["state"]["numbers"][field] = {"number": float(word).hex()}
         saving.write(path, content)
         if field == "scale" and 0.0 < word < np.inf:
-            continue  # a scale may be any: weights that it does not make are refused, below
+            continue  # any scale is allowed: weights that do not belong to it are rejected below
         rejected(lambda: hn.load(path), "player.json", field)
 
 

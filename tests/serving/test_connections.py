@@ -49,7 +49,7 @@ def test_upgrade_is_ignored_and_the_body_is_read(served: Served, store: Store) -
         line.sendall(request(ACT, body, *UPGRADE))
         status, headers, first, left = answer(line)
         assert (status, left, "upgrade" in headers) == (200, b"", False)
-        for pieces in (1, 7, 1000):  # the body in segments of its own, and on the same connection
+        for pieces in (1, 7, 1000):  # the body in separate segments, and on the same connection
             whole = request(ACT, body, *UPGRADE)
             for at in range(0, len(whole), pieces):
                 line.sendall(whole[at : at + pieces])
@@ -74,7 +74,7 @@ def test_upgrade_is_ignored_and_the_body_is_read(served: Served, store: Store) -
 
 
 def test_an_upgrade_cannot_smuggle_a_request(served: Served, store: Store) -> None:
-    """Bytes of the body stay a body, whatever they look like."""
+    """Bytes of the body stay a body, whatever their content."""
     inside = request(ACT, b"")
     with served.connected() as line:
         line.sendall(request(ACT, inside, *UPGRADE))
@@ -215,7 +215,7 @@ def test_a_body_that_does_not_end_is_answered_with_408(served: Served, store: St
     with served.connected() as line:
         line.sendall(head)
         began, found = time.monotonic(), b""
-        while b"\r\n\r\n" not in found and time.monotonic() - began < 8:  # a byte now and then is no help
+        while b"\r\n\r\n" not in found and time.monotonic() - began < 8:  # single bytes from time to time do not help
             line.sendall(b" ")
             line.settimeout(0.05)
             with contextlib.suppress(TimeoutError):
@@ -311,7 +311,7 @@ def test_a_large_body_before_a_head_is_not_counted_as_head(store: Store) -> None
 @pytest.mark.parametrize(("size", "status"), [(65_000, 200), (200_000, 431)])
 @pytest.mark.parametrize("before", [0, 1, 300_000])
 def test_a_head_is_counted_from_its_own_beginning(store: Store, size: int, status: int, before: int) -> None:
-    """The executed request keeps its answer; the head after it is judged by its own length."""
+    """The executed request keeps its answer; the next head is judged by its own length."""
     first = request(ACT, b'{"count": 1' + b" " * before + b"}") if before else b""
     second = request(ACT, b"", "x: " + "y" * size)
     with Served(store, "fast", Limits()) as served, served.connected() as line:
@@ -372,7 +372,7 @@ def test_limits_are_checked() -> None:
 
 
 def test_fast_path_is_used_without_tokens(store: Store) -> None:
-    """Loopback hosts and JSON are usual; the rest goes the long way, where it is checked."""
+    """Loopback hosts and JSON are common; all other requests take the slow path, where they are checked."""
     with Served(store, "fast", access=Access()) as served, served.connected() as line:
         good = request(ACT, b"{}", "content-type: application/json").replace(b"host: x", b"host: localhost:8414")
         line.sendall(good)

@@ -1,4 +1,4 @@
-"""Damaged files of a store: only documented exceptions, which name the file and what to do."""
+"""Damaged files of a store: only documented exceptions, which name the file and the remedy."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_flipped_bits_of_a_store_raise_documented_exceptions(stored: tuple[Path,
 
 @contextmanager
 def unchecked() -> Iterator[None]:
-    """Negative control: rows of SQLite as they come, and its exceptions."""
+    """Negative control: rows of SQLite without checks, and its exceptions."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("hannan.serving.sqlite._checked", lambda rows, *_: rows)
         patch.setattr("hannan.serving.sqlite.SQLiteBackend._guarded", lambda self, run: run())

@@ -119,7 +119,7 @@ def test_kept_table_equals_that_of_a_replay_bit_for_bit(tmp_path):
         assert table_of(store) == replayed(store)
         assert store.evidence("banner").best == "red"
         crash(store)
-    with opened(tmp_path / "a.db", snapshot_events=150) as store:  # a snapshot, and the journal after it
+    with opened(tmp_path / "a.db", snapshot_events=150) as store:  # a snapshot, and the journal after the snapshot
         kept = table_of(store)
         assert kept == replayed(store)
         play(store, 50, seed=1, keys=("x", None))
@@ -172,7 +172,7 @@ def deleted(base):
 
 
 def written_differently(base):
-    """Change the probability of an early draw, as another version may have computed it."""
+    """Change the probability of an early draw, as if another version had computed it."""
     for first, blob in base.execute("SELECT first, blob FROM journal ORDER BY 1").fetchall():
         body, time = journal.opened(blob, first)
         events = np.frombuffer(body, journal.RECORD).copy()

@@ -1,4 +1,4 @@
-"""The short way of a decision through uvicorn: answers as the long way gives them, whatever comes over the socket."""
+"""The fast path of a decision through uvicorn: the same answers as the slow path, whatever the request bytes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_decisions_and_feedback(served: Any) -> None:
         for k, ticket in enumerate([*tickets, tickets[0]]):
             line.sendall(request("/v1/observe", json.dumps({"ticket": ticket, "reward": 1}).encode()))
             assert answer(line)[:3:2] == (200, {"counted": k < 5})
-        line.sendall(request("/v1/learners", method="GET"))  # the long way, on the same line
+        line.sendall(request("/v1/learners", method="GET"))  # the slow path, on the same line
         assert answer(line)[2] == {"learners": ["banner"]}
         line.sendall(request(ACT, b'{"count": 50}'))
         assert len(answer(line)[2]["ticket"]) == 50
@@ -75,7 +75,7 @@ def test_rejections_are_the_same_on_both_paths(served: Any) -> None:
 
 
 def test_unusual_requests_are_the_same_on_both_paths(served: Any) -> None:
-    with served.connected() as line:  # in pieces, a byte at a time
+    with served.connected() as line:  # in pieces, one byte at a time
         for byte in request(ACT, b'{"count": 2}'):
             line.sendall(bytes([byte]))
         assert len(answer(line)[2]["ticket"]) == 2
@@ -116,7 +116,7 @@ def test_head_without_an_end_is_rejected(served: Any) -> None:
             for _ in range(100):
                 line.sendall(b"y" * 10_000)
                 time.sleep(0.001)
-        with contextlib.suppress(ConnectionResetError):  # what it had not read when it closed
+        with contextlib.suppress(ConnectionResetError):  # bytes that were not read before closing
             assert line.recv(100).startswith(b"HTTP/1.1 431")
             while line.recv(10_000):
                 pass
@@ -145,11 +145,11 @@ def test_an_ended_store_answers_503(served: Any, store: Store) -> None:
     with served.connected() as line:
         line.sendall(request(ACT))
         answer(line)
-        with store.queue.journal._writing:  # one that waits, and is never written
+        with store.queue.journal._writing:  # a group that waits, and is never written
             line.sendall(request(ACT))
             time.sleep(0.1)
             store.queue.journal.fail(OSError("disk on fire"))
-        # What the writer had in its hands when it ended may have been written after all.
+        # A group that the writer was writing when it ended may have been written after all.
         assert answer(line)[0] in (200, 503)
         line.sendall(request(ACT))
         status, headers, told, _ = answer(line)
@@ -157,7 +157,7 @@ def test_an_ended_store_answers_503(served: Any, store: Store) -> None:
 
 
 def test_id_that_was_not_written_is_answered_after_the_end(served: Any, store: Store) -> None:
-    """Asked for again when the journal has ended already: nobody will be told any more, so nobody may wait for it."""
+    """Requested again when the journal has ended already: no answer will come, so nobody may wait for it."""
     with served.connected() as line, served.connected() as again:
         line.sendall(request(ACT))
         answer(line)
@@ -166,7 +166,7 @@ def test_id_that_was_not_written_is_answered_after_the_end(served: Any, store: S
             time.sleep(0.1)
             again.sendall(request(ACT, b'{"id": "mine"}'))
             time.sleep(0.1)
-            store.queue.journal.appended += 1  # whatever is written now, this is not
+            store.queue.journal.appended += 1  # later groups are written, this one is not
             store.queue.contents.sequence += 1
             store.queue.journal.fail(OSError("disk on fire"))
             time.sleep(0.1)

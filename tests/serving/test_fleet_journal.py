@@ -1,4 +1,4 @@
-"""The events of a fleet played again by the engine: bit for bit, and the first that comes out otherwise is named."""
+"""The events of a fleet replayed by the engine: equal bit for bit, and the first different event is named."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LEARNERS = {
 
 
 def journal_of(fleet: Any, keys: int, luck: int, events: int = 60, awake: Any = None) -> Any:
-    """A fleet at play, and what it did."""
+    """A fleet during play, and its events."""
     rng, rows, open_now = np.random.default_rng(luck), [], []
     low, high = fleet.learner.loss_range
     while len(rows) < events:

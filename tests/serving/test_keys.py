@@ -94,7 +94,7 @@ def test_the_service_lists_keys_and_the_arms_of_a_key(tmp_path: Path) -> None:
         assert [one["probability"] for one in arms["arms"]] == [None, None]
         assert (arms["keys"], arms["unkeyed"], arms["pending"]) == (2, 0, 40)
         assert ask(app, "GET", "/v1/learners/banner/arms", query="key=zoe")[1]["code"] == "unknown_key"
-        assert store.keys("banner").total == 2  # the question created no key
+        assert store.keys("banner").total == 2  # the query created no key
         for bad in ("start=-1", "limit=0", "limit=1000", "start=x"):
             assert ask(app, "GET", "/v1/learners/banner/keys", query=bad)[0] == 400
         assert ask(app, "GET", "/v1/learners/other/keys")[0] == 404

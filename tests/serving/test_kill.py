@@ -65,7 +65,7 @@ store.close()
 
 
 def test_a_failed_sync_ends_the_store(folder: Path) -> None:
-    """EIO: whoever waits is told, nothing is drawn or tried again, and what was acknowledged is there."""
+    """EIO: waiting callers get an error, nothing is drawn or repeated, and acknowledged events are in the store."""
     done = subprocess.run(
         [sys.executable, "-c", EIO],
         cwd=folder,
@@ -107,7 +107,7 @@ store.close()
 
 @pytest.mark.parametrize("use", ["rotate", "retire"])
 def test_a_failed_sync_of_a_secret_ends_the_store(folder: Path, use: str) -> None:
-    """The store does not go on with secrets of which the disk may have lost some. The control: a later sync fails."""
+    """The store does not continue with secrets that may not be on the disk. The control: a later sync fails."""
     environment = preloading(folder)
 
     def told(failing: str) -> list[str]:

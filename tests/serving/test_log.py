@@ -95,7 +95,7 @@ def followed(store: Store, name: str, keys: tuple[Any, ...], rounds: int, seed: 
 
 
 def expected(seen: list[Any], log: Any) -> list[float]:
-    """The smallest live probability of the arms of the log, 0 for an arm that a row does not know."""
+    """The smallest live probability of the arms of the log, 0 for an arm that is not in a row."""
     arms = set(log["arm"])
     return [min(p.get(arm, 0.0) for arm in arms) for _, p in seen]
 

@@ -1,4 +1,4 @@
-"""A store in a real PostgreSQL: the same journal, one owner a shard, and what is there after an owner is killed."""
+"""A store in a real PostgreSQL: the same journal, one owner per shard, and recovery after an owner is killed."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def address(server: Database, request: pytest.FixtureRequest) -> str:
 
 
 def test_closed_store_can_be_opened_immediately(address: str) -> None:
-    """Its lock is free when it is closed, not when the server comes to end the session."""
+    """Its lock is free when the store is closed, not later when the server ends the session."""
     store = Store(address)
     session = store.queue.backend._connection  # type: ignore[attr-defined]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(session, "close", lambda: None)  # the server takes its time
+        patch.setattr(session, "close", lambda: None)  # the server needs some time
         store.close()
         Store(address).close()
     session.close()
@@ -86,7 +86,7 @@ def test_ids_that_text_of_postgresql_cannot_hold_are_rejected(address: str, bad:
 
 
 def test_database_without_an_encoding_holds_a_store(server: Database) -> None:
-    """PostgreSQL makes such databases if it is installed in the locale C."""
+    """PostgreSQL creates such databases if it is installed in the locale C."""
     name = "ascii"
     with psycopg.connect(server.address, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name} ENCODING 'SQL_ASCII' TEMPLATE template0")
@@ -140,7 +140,7 @@ def test_stages_and_a_damaged_snapshot(address: str) -> None:
         assert store.log("a")["stage"].tolist() == [1, 2]
 
 
-#: What tables of format 1 were: a snapshot was one row.
+#: Tables of format 1: a snapshot was one row.
 FORMAT_1 = """
 ALTER TABLE hannan_snapshots DROP CONSTRAINT hannan_snapshots_pkey;
 ALTER TABLE hannan_snapshots DROP COLUMN part, DROP COLUMN parts;
@@ -149,7 +149,7 @@ UPDATE hannan_shards SET format = 1"""
 
 
 def test_store_of_format_1_continues(address: str) -> None:
-    """Both shards of it, the second opened after the first has moved the tables; a later format is refused."""
+    """Both shards, the second opened after the first has migrated the tables; a later format is rejected."""
     stores = [Store(address, shard=k, shards=2) for k in range(2)]
     names = ["a" if shard_of("a", None, 2) == 0 else "learner1", "learner1" if shard_of("a", None, 2) == 0 else "a"]
     moves = []
@@ -163,7 +163,7 @@ def test_store_of_format_1_continues(address: str) -> None:
             connection.execute(statement)
         assert connection.execute("SELECT count(*) FROM hannan_snapshots").fetchone() == (2,)
     for shard, (name, (settled, *still_open)) in enumerate(zip(names, moves, strict=True)):
-        for rounds in (1, 5):  # and once more, when it is of this format
+        for rounds in (1, 5):  # and once more, with the present format
             with Store(address, shard=shard, shards=2) as store:
                 assert store.certificate(name).rounds == rounds
                 assert store.observe(settled.ticket, reward=1) is False
@@ -207,7 +207,7 @@ def test_learners_are_stored_in_their_shards(address: str) -> None:
 
 
 def test_owner_without_session_cannot_write(address: str) -> None:
-    """Cut off by the server: the lock is free, another owns it, and the first cannot write."""
+    """The server ends the connection: the lock is free, another process owns it, and the first cannot write."""
     first = Store(address)
     first.add("a", GAINS)
     move = first.act("a")
@@ -237,7 +237,7 @@ def session_of(store: Store, which: str) -> int:
 
 
 def test_a_reading_session_that_ends_is_replaced(address: str) -> None:
-    """Ids, the log and pruning read. The control is the test above: without the writing session nothing goes on."""
+    """Ids, the log and pruning read. The control is the test above: without the writing session nothing continues."""
     with Store(address) as store:
         service = Service(store)
         store.add("a", GAINS)
@@ -351,7 +351,7 @@ def encoded(server: Database, encoding: str) -> str:
 
 
 def test_a_database_in_sql_ascii_holds_a_store(server: Database) -> None:
-    """Its text came as bytes, and the setting fsync was misread."""
+    """Its text was returned as bytes, and the setting fsync was misread."""
     address = encoded(server, "SQL_ASCII")
     ids = ["plain", "caf\u00e9", "\u2615 \U0001f600"]
     with Store(address, snapshot_events=3) as store:
@@ -373,7 +373,7 @@ def test_an_id_that_the_database_cannot_store_is_rejected(server: Database) -> N
         with pytest.raises(Refused, match=r"id.*LATIN1.*\u2615") as caught:
             store.act("a", id="\u2615")
         assert caught.value.status == BODY
-        assert store.act("a", id="caf\u00e9") == move  # the store goes on
+        assert store.act("a", id="caf\u00e9") == move  # the store continues
 
 
 def test_a_server_that_crashes_keeps_what_was_acknowledged(server: Database, address: str) -> None:
@@ -420,7 +420,7 @@ def test_many_kills_of_owners(address: str, tmp_path: Path) -> None:
 
 
 def test_owners_behind_addresses_and_a_standby(address: str) -> None:
-    """Two shards served by two owners; one is killed, its standby takes its place, and the clients' calls return."""
+    """Two shards served by two owners; one is killed, its standby replaces it, and the clients' calls return."""
 
     def owner(*words: str) -> tuple[subprocess.Popen[str], str]:
         process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""What a store reads of a fleet at once is what the fleet says of itself, decision by decision."""
+"""The values that a store reads for a whole fleet equal those of the fleet, decision by decision."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_certificates_and_weights(learner: Any, left: int) -> None:
 
 
 def test_single_decisions_equal_batches_of_one() -> None:
-    """The quick paths of one decision and one feedback are those of many."""
+    """The fast functions for one decision and one feedback equal those for many."""
     one, many = (hn.Fleet(hn.Bandit(5), seed=3, name="f") for _ in range(2))
     for fleet in (one, many):
         fleet.number([0], touch=True)

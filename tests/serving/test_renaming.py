@@ -149,9 +149,9 @@ def test_adding_the_learner_again_after_a_change_of_its_arms(path: Path) -> None
         store.add("a", TWO)
         play(store, 10)
         store.rename_arm("a", "red", "crimson")
-        store.add("a", TWO)  # as it was declared
+        store.add("a", TWO)  # as declared at first
         assert len(store.queue.contents.find("a").stages) == 1
-        store.add("a", renamed)  # as it is now
+        store.add("a", renamed)  # as declared now
         assert len(store.queue.contents.find("a").stages) == 1
     for _ in range(2):  # from the journal and a snapshot
         with Store(path) as store:
@@ -173,7 +173,7 @@ def test_an_arm_that_was_added_at_run_time_and_then_in_the_program(path: Path) -
         store.add("a", three)
         assert store.queue.contents.find("a").decisions == 10
     with Store(path) as store:
-        store.add("a", TWO)  # green was declared since, so that this takes it away
+        store.add("a", TWO)  # green was declared in between, so this list removes it
         assert store.queue.contents.find("a").arms.labels == ["red", "blue"]
 
 
@@ -188,7 +188,7 @@ def test_repeated_id_after_a_rename_is_the_same_decision(path: Path) -> None:
 
 
 def test_readers_that_do_not_know_renames_reject_them(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A version whose notes and fields are those of before: it names what it does not know, and changes nothing."""
+    """A version with the notes and fields of an earlier one: it names unknown fields, and changes nothing."""
     with Store(path) as store:
         store.add("a", TWO)
         store.rename_arm("a", "red", "crimson")

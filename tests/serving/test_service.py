@@ -1,4 +1,4 @@
-"""The service: paths, errors, roles, limits, idempotency; what it says of itself; how it stops."""
+"""The service: paths, errors, roles, limits, idempotency, self-description, and shutdown."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_answers_of_batches_match_their_schema(app: App, store: Store) -> None:
             ]
             assert [one.sequence for one in signed] == list(range(signed[0].sequence, signed[0].sequence + len(signed)))
         if name == "odd":
-            store.add_arm("odd", names[3])  # labels are told anew
+            store.add_arm("odd", names[3])  # labels are written again
             assert "a,b]" in ask(app, "POST", "/v1/learners/odd/act", {"count": 200})[1]["arm"]
 
 
@@ -218,7 +218,7 @@ def test_limits(store: Store) -> None:
     assert ask(app, "POST", ACT, {"count": 11})[0] == 400
 
     async def crowd() -> list[tuple[int, Any]]:
-        with store.queue.journal._writing:  # the disk takes its time
+        with store.queue.journal._writing:  # the disk needs some time
             tasks = []
             for _ in range(9):
                 tasks.append(asyncio.ensure_future(asked(app, "POST", ACT)))
@@ -351,7 +351,7 @@ def metrics_of(app: App) -> dict[str, str]:
 
 
 def test_metrics_count_decisions_not_requests(app: App, store: Store) -> None:
-    """Decisions of `Store.act` are counted, batches by their size, and an id that is asked again once."""
+    """Decisions of `Store.act` are counted, batches by their size, and repeated requests of an id once."""
     moves = [store.act("banner") for _ in range(60)]
     assert store.act("banner", id="x") == store.act("banner", id="x")
     assert metrics_of(app)["hannan_decisions_total"] == "61"
@@ -528,11 +528,11 @@ def test_command_serves_and_stops_cleanly(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert code == 0
-    assert [json.loads(line)["event"] for line in said.splitlines()][-1] == "closed"  # and nothing else is said
+    assert [json.loads(line)["event"] for line in said.splitlines()][-1] == "closed"  # and nothing else is printed
     assert KEYS["admin"] not in said
     with Store(tmp_path / "decisions.db") as store:
         assert store.queue.journal.replayed < 1.0
-        assert all(store.observe(move.ticket, reward=1) for move in moves)  # what was answered is there
+        assert all(store.observe(move.ticket, reward=1) for move in moves)  # acknowledged decisions are in the store
         assert store.queue.backend.snapshots()[0][1]
 
 
@@ -604,13 +604,13 @@ def test_arm_with_a_slash_is_retired(app: App, store: Store) -> None:
 
 def test_ctrl_c_stops_the_service(tmp_path: Path) -> None:
     process, address = started(tmp_path)
-    assert Client(address).learners() == []  # its handlers of signals are set once it answers
+    assert Client(address).learners() == []  # its signal handlers are installed when it answers
     code, said = stopped(process, signal.SIGINT)
     assert (code, json.loads(said.splitlines()[-1])["event"]) == (0, "closed")
 
 
 def test_service_in_the_background_ignores_sigint(tmp_path: Path) -> None:
-    """Started as `nohup hannan serve &` in a script: a Ctrl-C that is meant for another program does not stop it."""
+    """Started as `nohup hannan serve &` in a script: a Ctrl-C for another program does not stop it."""
     process, address = started(tmp_path, "--add", "banner=red,blue", sigint="SIG_IGN")
     client = Client(address)
     assert client.learners() == ["banner"]
@@ -647,7 +647,7 @@ def test_command_rejects_invalid_options(tmp_path: Path) -> None:
             cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60,
         )  # fmt: skip
         assert done.returncode == 2, done.stderr
-        [said] = done.stderr.splitlines()  # no event of a store that never was open for anybody
+        [said] = done.stderr.splitlines()  # no event of a store that was never open
         return said
 
     assert "--keys is required" in run("x.db", "--host", "0.0.0.0")
@@ -658,7 +658,7 @@ def test_command_rejects_invalid_options(tmp_path: Path) -> None:
     assert "two different lists of arms" in run("x.db", "--port", "0", "--add", "foo=a,b", "--add", "foo=a,c")
     (tmp_path / "one.csv").write_text("a,b\n1,2\n")
     assert "is not a store" in run("one.csv", "--port", "0")
-    assert [one.name for one in tmp_path.iterdir()] == ["one.csv"]  # nothing was made for what was refused
+    assert [one.name for one in tmp_path.iterdir()] == ["one.csv"]  # nothing was created for rejected requests
     with Store(tmp_path / "there.db") as store:
         store.add("banner", hn.Bandit(["red", "blue"]), wait=60, default=0)
     assert "wait=60, default=0; got" in run("there.db", "--port", "0", "--add", "banner=red,green")
@@ -671,7 +671,7 @@ def test_command_rejects_invalid_options(tmp_path: Path) -> None:
 
 
 def test_client_repeats_requests_without_an_answer(tmp_path: Path) -> None:
-    """A service that is killed and comes back: the client's calls return, each counted once."""
+    """A service is killed and restarted: the client's calls return, each counted once."""
     process, address = started(tmp_path, "--add", "banner=red,blue")
     port = address.rpartition(":")[2]
     client = Client(address, tries=60, timeout=5.0)

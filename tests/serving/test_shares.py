@@ -42,7 +42,7 @@ def test_decisions_are_counted_before_and_after_a_restart(tmp_path: Path) -> Non
         assert found["changes"] == []
         assert found["colors"] == ["red", "blue"]
         assert abs(found["time"][-1] - time.time()) < found["width"] + 60
-        # Each decision is counted once, however often one asks.
+        # Each decision is counted once, however often the shares are read.
         assert counted(ask(app, "GET", SHARES)[1]) == drawn
 
 

@@ -1,4 +1,4 @@
-"""Snapshots in parts, between groups; stores of format 1; events that are let go."""
+"""Snapshots in parts, between groups; stores of format 1; deletion of old events."""
 
 from __future__ import annotations
 
@@ -115,21 +115,21 @@ def test_old_events_are_deleted(path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         played(store, 10)
         open_one = store.act("a", key="anna")
         played(store, 10)
-        assert store.prune(0.0) == 0  # no snapshot has them
+        assert store.prune(0.0) == 0  # no snapshot includes them
     with Store(path) as store:
         at[0] += 1000.0
         played(store, 5)
         rows = len(store.log("a"))
-        assert (rows, store.prune(2000.0)) == (26, 0)  # all are young
+        assert (rows, store.prune(2000.0)) == (26, 0)  # all are recent
         assert store.prune(500.0) > 0
-        assert len(store.log("a")) == 16  # not from the draw that is open on
+        assert len(store.log("a")) == 16  # not from the open draw on
         assert store.prune(500.0) == 0
         assert store.observe(open_one.ticket, reward=1) is True
         assert store.prune(500.0) > 0
-        log = store.log("a")  # that feedback came late, and its draw is gone: it is in no row
+        log = store.log("a")  # the feedback came late, and its draw is deleted: it is in no row
         assert (len(log), log["key"].tolist()) == (5, [""] * 5)
         again = store.act("a")
-    with Store(path) as store:  # recovery does not miss them
+    with Store(path) as store:  # recovery does not need them
         assert store.certificate("a", key="anna").rounds == 1
         assert store.observe(again.ticket, reward=1) is True
         with pytest.raises(ValueError, match="age must be"):
@@ -137,7 +137,7 @@ def test_old_events_are_deleted(path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_snapshot_is_a_copy(path: Path) -> None:
-    """What is photographed is developed later: what is played in between is not in it."""
+    """A snapshot is of the moment at which it began: moves during its writing are not in it."""
     with Store(path) as store:
         store.add("a", hn.Bandit(3, hn.Tsallis(0.5)))
         left = [store.queue.draw("a")[0] for _ in range(300)]
@@ -150,7 +150,7 @@ def test_a_snapshot_is_a_copy(path: Path) -> None:
 
 
 def test_growing_tables_do_not_delay_draws(tmp_path: Path) -> None:
-    """No draw waits for a snapshot of what is open: only for the copy of it."""
+    """No draw waits for the writing of a snapshot, only for the copy of the open moves."""
     with Store(tmp_path / "open.db", snapshot_seconds=0.05) as store:
         store.add("b", hn.Bandit(8, hn.Tsallis(0.5)))
         for _ in range(40):
@@ -175,7 +175,7 @@ def test_stored_learner_reports_its_stability(path: Path) -> None:
         told = store.certificate("a")
         assert 0.0 < told.realised_level <= told.claimed_rate * (1.0 + 1e-9)
         assert " measured, " in dict(told.rows())["stability"]
-        assert store.certificate("a", key="anna").realised_level is None  # a key has no room for it
+        assert store.certificate("a", key="anna").realised_level is None  # a key has no space for it
     with Store(path) as store:
         assert store.certificate("a").realised_level == told.realised_level
 
@@ -202,7 +202,7 @@ def test_a_store_of_version_0_2_is_upgraded(path: Path, name: str) -> None:
 
 
 def test_an_upgrade_that_fails_changes_nothing(path: Path) -> None:
-    """A table in the way makes the upgrade from format 1 fail in its middle."""
+    """An existing table makes the upgrade from format 1 fail after some steps."""
     test_a_store_of_format_1(path)
     with closing(sqlite3.connect(path)) as base, base:
         for statement in (
@@ -245,7 +245,7 @@ def fleets(contents: Contents) -> list[bytes]:
 
 
 def flipped(blob: bytes, place: int) -> bytes:
-    """Flip one bit of a byte; which one depends on its place."""
+    """Flip one bit of a byte; the bit depends on the position of the byte."""
     changed = bytearray(blob)
     changed[place] ^= 1 << (place * 7 % 8)
     return bytes(changed)
@@ -309,7 +309,7 @@ def test_a_damaged_snapshot_is_replaced_by_the_one_before_it(path: Path) -> None
         kept = fleets(store.queue.contents)
     older, newest = sequences(path)
     damage(path, newest)
-    with closing(sqlite3.connect(path)) as base, base:  # so that the whole journal is of no use
+    with closing(sqlite3.connect(path)) as base, base:  # so that the whole journal cannot be used
         base.execute("DELETE FROM journal WHERE first < ?", (older,))
     backend = SQLiteBackend(path, 0, 1)
     with pytest.warns(RuntimeWarning, match=f"recovered from the snapshot at sequence {older}.*{newest} is damaged"):

@@ -45,7 +45,7 @@ def drawn(store: Store, count: int = 60, **more: Any) -> set[Any]:
 
 
 def test_a_longer_and_a_shorter_list_begin_stages(path: Path) -> None:
-    """What a redeployment does: the shop starts, tickets of before count, and each stage has its own arms."""
+    """A redeployment: the shop starts, earlier tickets count, and each stage has its own arms."""
     with Store(path) as store:
         store.add("a", TWO)
         first = store.act("a")
@@ -76,7 +76,7 @@ def test_arms_are_added_and_retired_at_any_time(path: Path) -> None:
         assert drawn(store) == {"red", "blue", "green"}
         store.retire_arm("a", "red")
         assert drawn(store) == {"blue", "green"}
-        store.add("a", TWO)  # as it was declared: arms that came and went since stay as they are
+        store.add("a", TWO)  # as declared: arms that were added and retired in between stay as they are
         store.add_arm("a", "red")
         assert drawn(store) == {"blue", "green", "red"}
         for arm in ("blue", "green"):
@@ -129,7 +129,7 @@ def test_arms_without_names(path: Path) -> None:
         store.add("p", hn.Bandit(4, hn.Tsallis(0.5)), arms=["x", "y", "z"])
         store.add_arm("p", "w")  # in the free place of the same stage
         store.add("same", hn.Bandit(2), arms=["x", "y"])
-        store.add("same", hn.Bandit(["x", "y"]))  # the same arms, named in another way
+        store.add("same", hn.Bandit(["x", "y"]))  # the same arms, with other names
         assert len(store.queue.contents.find("same").stages) == 1
         assert len(store.queue.contents.find("p").stages) == 2
         assert {store.act("p").arm for _ in range(80)} == {"x", "y", "z", "w"}
@@ -180,7 +180,7 @@ def test_an_id_gives_the_decision_of_its_stage(path: Path) -> None:
 @pytest.mark.parametrize("snapshot", [9, 10**6])
 @pytest.mark.parametrize("kind", ["integer", "string"])
 def test_recovery_of_stages_is_bit_for_bit(path: Path, snapshot: int, kind: str) -> None:
-    """A crash in the midst of stages, with keys, expiry and open moves of each: the same bytes after replay."""
+    """A crash after several stages, with keys, expiry and open moves of each: the same bytes after replay."""
     keys = (None, 5, 9) if kind == "integer" else (None, "anna", "ben")
     store = Store(path, snapshot_events=snapshot)
     store.add("a", TWO, wait=1e6, default=0.25)
@@ -211,7 +211,7 @@ def test_recovery_of_stages_is_bit_for_bit(path: Path, snapshot: int, kind: str)
         assert counted == log["reward"].isna().sum() > 0
         assert len(log) == len(moves)
         assert store.queue.contents.find("a").open == 0
-    with Store(path) as store:  # from the snapshot of the closing alone
+    with Store(path) as store:  # from the last snapshot alone
         assert len(store.log("a")) == len(moves)
 
 
@@ -220,7 +220,7 @@ def test_a_crash_at_the_change_leaves_the_stage_before_or_after_it(path: Path) -
     store.add("a", TWO)
     move = store.act("a")
     journal = store.queue.journal
-    with journal._writing:  # the disk takes its time
+    with journal._writing:  # the disk needs some time
         with store.queue.lock:
             store.queue.add_arm("a", "green")
             lost = store.queue.draw("a")[0]

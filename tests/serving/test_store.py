@@ -36,7 +36,7 @@ from hannan.serving.store import Store
 )
 @pytest.mark.parametrize("snapshot", [7, 10**6])
 def test_recovery_is_bit_for_bit(path: Path, learner: Any, snapshot: int) -> None:
-    """From a snapshot in the midst and the events after it, with moves open and keys of both kinds: the same bytes."""
+    """From a snapshot and the events after it, with open moves and keys of both kinds: the same bytes."""
     store = Store(path, snapshot_events=snapshot)
     for name in ("a", "b"):
         store.add(name, learner)
@@ -59,7 +59,7 @@ def test_recovery_is_bit_for_bit(path: Path, learner: Any, snapshot: int) -> Non
 
 
 def test_a_copy_of_a_store_draws_other_moves(path: Path, tmp_path: Path) -> None:
-    """A restored backup repeats no draw: 60 fair coins agree with probability 2^-60."""
+    """A restored backup repeats no draw: 60 fair coins are equal with probability 2^-60."""
     played(path, hn.Bandit(2, hn.Entropy(), hn.Fixed(1e9), gains=True), 1)
     shutil.copy(path, tmp_path / "copy.db")
     drawn = []
@@ -70,7 +70,7 @@ def test_a_copy_of_a_store_draws_other_moves(path: Path, tmp_path: Path) -> None
 
 
 def test_a_failed_draw_ends_the_store(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Drawn, and not written: memory is no longer what the disk says, so the store is opened anew."""
+    """Drawn, but not written: memory and disk differ, so the store must be opened again."""
     with Store(path) as store:
         store.add("a", GAINS)
         monkeypatch.setattr(type(store.queue.signer), "ticket", lambda *_: 1 / 0)
@@ -82,11 +82,11 @@ def test_a_failed_draw_ends_the_store(path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_journal_that_fails_during_a_group_ends_immediately(path: Path) -> None:
-    """Its writer does not sleep first: nobody would wake it before the next snapshot is due, in a minute."""
+    """Its writer does not wait: nothing would wake it before the next snapshot, in a minute."""
     store = Store(path)
     store.add("a", GAINS)
     journal = store.queue.journal
-    with journal._writing:  # the disk takes its time
+    with journal._writing:  # the disk needs some time
         with store.queue.lock:
             journal.append(bytes(32))
         while journal._body:
@@ -135,7 +135,7 @@ def test_a_full_disk_ends_the_store(path: Path) -> None:
 
 
 def test_a_limit_on_file_sizes_ends_the_store(path: Path) -> None:
-    """EFBIG in the midst of a write, as ENOSPC; the process goes on, the store does not."""
+    """EFBIG during a write, like ENOSPC; the process continues, the store does not."""
     code = f"""
 import hannan as hn, resource, signal
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

@@ -1,4 +1,4 @@
-"""What the store did to its learners is said of all keys together too: defaults, arms that came and went."""
+"""Changes by the store are stated for all keys together too: defaults, added and retired arms."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def play(store: Any, name: str, keys: list[str | None]) -> None:
 
 
 def test_certificate_of_all_keys_has_the_assumptions_of_each(path: Path) -> None:
-    """The control: of a learner to which nothing was done, there is nothing to say."""
+    """The control: for an unchanged learner there is no such line."""
     with Store(path) as store:
         store.add("a", LEARNER, arms=["red", "blue"], wait=1.0, default=0.25)
         store.add("plain", LEARNER)
@@ -67,7 +67,7 @@ def test_arms_come_after_decisions_with_and_without_a_key(path: Path) -> None:
 
 
 def test_arms_of_keys_become_unavailable_only_if_a_proof_covers_it(path: Path) -> None:
-    """As without keys: no bound of a learner whose proof does not cover sleepers gets as far as a certificate."""
+    """As without keys: a bound whose proof does not cover unavailable arms is not in a certificate."""
     with Store(path) as store:
         store.add("a", hn.Bandit(3, gains=True))
         play(store, "a", ["anna"])
@@ -83,9 +83,9 @@ def test_arms_of_keys_become_unavailable_only_if_a_proof_covers_it(path: Path) -
 
 
 def test_reopened_store_draws_other_moves(path: Path) -> None:
-    """From a snapshot it goes on exactly, and then with streams of a new epoch: two copies of it draw apart.
+    """After a snapshot the store continues exactly, and then with streams of a new epoch: two copies draw differently.
 
-    The control is the snapshot's own fleet, which says that it may have a twin.
+    The control is the snapshot's own fleet, whose certificate says that it may have a twin.
     """
     keys = range(60)
     with Store(path) as store:
@@ -104,11 +104,11 @@ def test_reopened_store_draws_other_moves(path: Path) -> None:
                 assert "the random state is in a file" not in str(store.certificate("a", key=key))
             assert "the random state is in a file" not in str(store.queue.contents.find("a").keyed.certificate())
             drawn.append([store.act("a", key=key).action for key in keys])
-    assert drawn[0] != drawn[1]  # alike with a probability of 3^-60
+    assert drawn[0] != drawn[1]  # equal with a probability of 3^-60
 
 
 def test_certificate_without_key_names_keys_that_are_not_included(path: Path) -> None:
-    """The control: as long as nobody played without a key it is that of all keys."""
+    """The control: as long as there are only draws with keys, it is that of all keys."""
     with Store(path) as store:
         store.add("plain", LEARNER)
         play(store, "plain", ["x", "y", "x"])
@@ -121,7 +121,7 @@ def test_certificate_without_key_names_keys_that_are_not_included(path: Path) ->
 
 
 def test_retiring_an_arm_adds_the_assumption_on_available_arms(path: Path) -> None:
-    """The control: before an arm was retired the bound supposes nothing of the available arms."""
+    """The control: before an arm is retired, the bound has no condition on the available arms."""
     assumption = "neither losses nor the set of available arms depends on your moves"
     with Store(path) as store:
         store.add("a", hn.Bandit(3, hn.Tsallis(0.5), gains=True), wait=600.0, default=0.0)
@@ -139,7 +139,7 @@ def test_retiring_an_arm_adds_the_assumption_on_available_arms(path: Path) -> No
 
 
 def test_all_keys_state_the_assumption_on_available_arms(path: Path) -> None:
-    """The row counts keys, of which a bit is stored, and no rounds. The control: no arm was retired."""
+    """The row counts keys, for which one bit is stored, and no rounds. The control: no arm was retired."""
     with Store(path) as store:
         store.add("a", hn.Bandit(3, hn.Tsallis(0.5), gains=True))
         play(store, "a", ["anna", "ben"] * 200)

@@ -39,8 +39,11 @@ def test_decisions_expire(path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_no_decision_expires_before_its_own_wait(seed: int) -> None:
-    """Draws in one bundle expire together: none before its wait, and with an odd seed, which expires whatever is due as
-    soon as it is, none later than a hundredth of the wait after it."""
+    """Draws in one bundle expire together: none before its wait.
+
+    With an odd seed, which expires decisions as soon as possible, none expires later than a hundredth of the wait after
+    it.
+    """
     rng, wait = np.random.default_rng(seed), 10.0
     expiry, drawn, found = Expiry(wait, 0.0), dict[int, float](), dict[int, float]()
     now = 100.0

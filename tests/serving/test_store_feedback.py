@@ -36,7 +36,7 @@ def test_feedback_counts_once(path: Path) -> None:
         assert store.observe(first.ticket, reward=1) is False
         assert store.observe(third.ticket, reward=1) is True
         assert store.certificate("a").rounds == 3
-        assert store.certificate("a").own_loss == 3.0  # a gain: 1 + 1 + 1, the repeats are not in it
+        assert store.certificate("a").own_loss == 3.0  # a gain: 1 + 1 + 1, without the repeats
 
 
 @pytest.mark.parametrize("repeats", [2000, pytest.param(1_000_000, marks=pytest.mark.slow)])
@@ -53,11 +53,11 @@ def test_repeated_feedback_changes_nothing(path: Path, repeats: int) -> None:
 
 
 def test_a_repeat_waits_for_the_original(path: Path) -> None:
-    """Told 'counted before', the feedback is on the disk: a crash after that does not lose it."""
+    """If the answer is 'counted before', the feedback is on the disk: a later crash does not lose it."""
     with Store(path) as store:
         store.add("a", GAINS)
         move = store.act("a")
-        with store.queue.journal._writing:  # the disk takes its time
+        with store.queue.journal._writing:  # the disk needs some time
             counted, original = store.queue.settle([(move.ticket, 1, None)])
             again, repeat = store.queue.settle([(move.ticket, 1, None)])
             assert (counted, again) == ([True], [False])

@@ -46,7 +46,7 @@ def test_a_damaged_journal_is_rejected(path: Path) -> None:
 
 
 def test_a_journal_that_replays_differently_is_rejected(path: Path) -> None:
-    """As another version of the engine would make it: a bit of a probability differs."""
+    """As if another version of the engine had computed it: one bit of a probability differs."""
     from hannan.serving import journal as records
 
     store = Store(path)
@@ -73,7 +73,7 @@ def test_files_that_are_not_stores_are_rejected(tmp_path: Path) -> None:
     for name in ("text.db", "base.db", "nowhere/x.db", "folder", "."):
         with pytest.raises((ValueError, OSError)):
             Store(tmp_path / name)
-    # What is seen at once to be another's gets no lock beside it.
+    # A file of another program is recognized at once, and no lock is created beside it.
     assert sorted(one.name for one in tmp_path.glob("*.lock")) == ["base.db.lock"]
     assert (tmp_path / "text.db").read_text() == "hello" * 1000
     with Store(tmp_path / "old.db"):
@@ -147,7 +147,7 @@ def test_a_file_that_is_moved_during_a_commit_is_not_acknowledged(
 
 
 def test_control_a_store_whose_file_stays_continues(folder: Path) -> None:
-    """The control: what backups and administrators do to a file that stays is no reason to end."""
+    """The control: changes by backups and administrators after which the file remains do not end the store."""
     with Store(folder) as store:
         store.add("a", GAINS)
         folder.chmod(0o640)
@@ -163,7 +163,7 @@ def test_control_a_store_whose_file_stays_continues(folder: Path) -> None:
 
 
 def test_a_renamed_file_keeps_acknowledged_decisions(folder: Path) -> None:
-    """Put back with its write-ahead log. Without the file, the log is not deleted by a new store."""
+    """The file is restored with its write-ahead log. Without the file, a new store does not delete the log."""
     store, elsewhere = Store(folder), folder.with_suffix(".old")
     store.add("a", GAINS)
     tickets = [store.act("a").ticket for _ in range(5)]

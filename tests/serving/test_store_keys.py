@@ -58,7 +58,7 @@ def test_an_id_identifies_one_decision(path: Path) -> None:
         assert store.certificate("a").rounds == 1
         for bad in ("", "x" * 201, 7):
             rejected(lambda bad=bad: store.act("a", id=bad), "id", kind=Refused)
-    with Store(path) as store:  # forgotten with the snapshot of the store that remembered for 0 s
+    with Store(path) as store:  # deleted with the snapshot of the store that kept ids for 0 s
         assert store.act("a", id="request-1") != first
 
 

@@ -1,4 +1,4 @@
-"""One writer per store: locks, forks, hard links, and stores that are garbage."""
+"""One writer per store: locks, forks, hard links, and stores that are garbage-collected."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_forked_child_does_not_draw(path: Path) -> None:
 
 
 def test_a_file_with_hard_links_is_rejected(path: Path, tmp_path: Path) -> None:
-    """Each name would have a lock and a log of its own: two writers, and each log half of the truth."""
+    """Each name would have its own lock and log: two writers, and half of the events in each log."""
     with Store(path) as store:
         store.add("a", hn.Bandit(2))
         os.link(path, tmp_path / "other.db")
@@ -96,7 +96,7 @@ def test_a_store_that_is_garbage_leaves_its_lock_to_another_process(path: Path, 
     )
     assert process.stdout is not None
     ticket = process.stdout.readline().strip()
-    with Store(path) as store:  # the process goes on
+    with Store(path) as store:  # the process continues
         assert process.poll() is None
         assert store.observe(ticket, loss=1.0)
     process.communicate("\n", timeout=30)
@@ -104,11 +104,11 @@ def test_a_store_that_is_garbage_leaves_its_lock_to_another_process(path: Path, 
 
 
 def test_a_store_that_is_collected_in_its_own_thread_is_closed(path: Path) -> None:
-    """The collector can run in the thread that writes, which cannot wait for itself."""
+    """The collector can run in the thread that writes, which must not wait for itself."""
     store: Any = Store(path)
     store.add("a", GAINS)
     kept, journal = [store], store.queue.journal
-    journal.listeners.append(kept.clear)  # called in the writer's thread, where the last reference goes
+    journal.listeners.append(kept.clear)  # called in the writer's thread, in which the last reference is deleted
     del store
     kept[0].queue.draw("a")
     deadline = time.monotonic() + 20

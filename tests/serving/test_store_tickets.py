@@ -28,7 +28,7 @@ def test_crafted_tickets_are_rejected(path: Path, tmp_path: Path) -> None:
 
 
 def test_tickets_drawn_after_a_backup_are_rejected_by_the_backup(path: Path, tmp_path: Path) -> None:
-    """Copies that went on from one past: neither settles its own rounds with the other's tickets."""
+    """Copies that continued from one state: neither settles its own rounds with the other's tickets."""
     with Store(path) as store:
         store.add("a", GAINS)
         before = store.act("a")

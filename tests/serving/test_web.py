@@ -1,4 +1,4 @@
-"""docs/web.md, walked: its application in an empty folder, clicked, killed, started again; and the example like it."""
+"""docs/web.md, executed: its application in an empty folder, clicked, killed, started again; and the example."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 
-#: How this Python runs the programs of the guide.
+#: The command with which this Python runs the programs of the guide.
 PROGRAMS = {
     ".venv/bin/uvicorn": [sys.executable, "-m", "uvicorn"],
     ".venv/bin/hannan": [sys.executable, "-c", "from hannan.cli import main; main()"],
@@ -30,7 +30,7 @@ PROGRAMS = {
 
 
 def told(*words: str) -> list[str]:
-    """The command of docs/web.md that begins with these words, as this Python runs it."""
+    """The command of docs/web.md that begins with these words, run by this Python."""
     text = (ROOT / "docs" / "web.md").read_text(encoding="utf-8")
     lines = [line for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL) for line in block.splitlines()]
     (line,) = [line.split() for line in lines if line.split()[: len(words)] == list(words)]
@@ -47,13 +47,13 @@ def test_every_command_of_the_guide_is_run_or_installs() -> None:
         ".venv/bin/hannan",
         ".venv/bin/uvicorn",
     ]
-    with pytest.raises(ValueError):  # the control: a command that the guide has not
+    with pytest.raises(ValueError):  # the control: a command that is not in the guide
         told(".venv/bin/uvicorn", "other:app")
 
 
 @contextlib.contextmanager
 def uvicorn(folder: Path, port: int, app: str | None = None, end: signal.Signals = signal.SIGTERM) -> Iterator[str]:
-    """The application, the guide's unless another is named, until it is stopped so."""
+    """The application of the guide, or another one, until it is stopped."""
     command = told(".venv/bin/uvicorn", "app:app") if app is None else [sys.executable, "-m", "uvicorn", app]
     process = subprocess.Popen(
         [*command, "--port", str(port), "--log-level", "error"],
@@ -119,7 +119,7 @@ def test_the_example(tmp_path: Path) -> None:
 
 @contextlib.contextmanager
 def running(command: list[str], folder: Path, **more: str) -> Iterator[None]:
-    """A process of the guide, until it is stopped."""
+    """A process of the guide, stopped at the end."""
     process = subprocess.Popen(command, cwd=folder, env={**os.environ, **more}, stderr=subprocess.DEVNULL)
     try:
         yield
@@ -129,7 +129,7 @@ def running(command: list[str], folder: Path, **more: str) -> Iterator[None]:
 
 
 def answers(address: str) -> Any:
-    """What an address says, once it answers."""
+    """The content of an address, as soon as the server answers."""
     for _ in range(400):
         with contextlib.suppress(OSError):
             return got(address)
@@ -151,10 +151,10 @@ def test_several_workers(tmp_path: Path) -> None:
             answers(f"http://127.0.0.1:{service}/healthz")
             links = [link(answers(address + "/")) for _ in range(6)]
             assert json.loads(got(address + links[0])) == {"thanks": True, "counted": True}
-        away = got(address + "/")  # no service, and still a page
+        away = got(address + "/")  # without the service there is still a page
         assert ("color:red" in away, "ticket" in away) == (True, False)
         assert json.loads(got(address + link(away))) == {"thanks": True, "counted": False}
-        with running(serve, tmp_path):  # the service was stopped and started, and the workers were not
+        with running(serve, tmp_path):  # the service was stopped and started, but the workers were not
             answers(f"http://127.0.0.1:{service}/healthz")
             assert [json.loads(got(address + one))["counted"] for one in links[:3]] == [False, True, True]
             with pytest.raises(urllib.error.HTTPError, match="400"):

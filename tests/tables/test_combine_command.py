@@ -132,7 +132,7 @@ def test_command_accepts_100_000_columns(tmp_path):
 
 
 def test_a_large_file_is_read_in_chunks(tmp_path, monkeypatch):
-    """The chunks that the engine sees stay small, whatever the file."""
+    """The chunks passed to the engine are small, whatever the file."""
     forecasts, targets = table(5000, 3)
     file = write(tmp_path / "f.csv", forecasts, targets)
 
@@ -152,7 +152,7 @@ def test_a_large_file_is_read_in_chunks(tmp_path, monkeypatch):
 
 
 def test_standard_input_is_answered_row_by_row():
-    """A row without a target is answered before anything else is written; its target follows; then the next."""
+    """A row without a target is answered before anything else is written; then its target, then the next row."""
     program = [sys.executable, "-c", "from hannan.cli import main; main()", "combine", "-"]
     program += ["--target", "y", "--time", "t"]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
@@ -172,7 +172,7 @@ def test_standard_input_is_answered_row_by_row():
         say("1,,,1")
         say("2,1,3,")
         second = process.stdout.readline().split(",")
-        # As the oracle of test_rule_b has it.
+        # As in the oracle of test_rule_b.
         assert (second[0], float(second[1])) == ("2", pytest.approx(1.618941421369995))
         assert float(second[2]) == pytest.approx((3.0 - float(second[1])) / 2.0)
         out, err = process.communicate("2,,,1\n", timeout=60)
@@ -204,7 +204,7 @@ DAYS = """day,anna,ben,naive,demand
 
 
 def test_requested_forecast_is_printed(tmp_path):
-    """The table of the README: on the terminal, in the summary, on the page, under the user's own name of the times."""
+    """The table of the README: on the terminal, in the summary, on the page, with the user's own name of the times."""
     (tmp_path / "f.csv").write_text(DAYS)
     arguments = [str(tmp_path / "f.csv"), "--target", "demand", "--time", "day", "--out", str(tmp_path / "out")]
     shown = CliRunner().invoke(command, arguments, catch_exceptions=False).stdout
@@ -225,7 +225,7 @@ def test_requested_forecast_is_printed(tmp_path):
         cells = re.findall(r"<td[^>]*><span>([^<]*)</span></td>", part[: part.index("</table>")])
         assert cells == ["5", "2024-05-05", "105.8"]
         assert "1.833 per row" in page
-    # From Python, the same files.
+    # From Python, with the same files.
     pandas = pytest.importorskip("pandas")
     frame = pandas.read_csv(tmp_path / "f.csv")
     hn.combine(frame, "demand", time="day").save(tmp_path / "saved")

@@ -76,7 +76,7 @@ def test_invalid_frames_are_rejected(frame, target, match):
     ],
 )
 def test_a_column_has_one_role(columns, says, tmp_path):
-    """The target among the experts would be answered with itself."""
+    """If the target were among the experts, it would be its own forecast."""
     text = "t,a,b,y\n" + "".join(f"{t},{t + 1}.5,{t},{t + 0.25}\n" for t in range(9))
     (tmp_path / "t.csv").write_text(text)
     frame = {name: np.arange(9.0) + k for k, name in enumerate("taby")}

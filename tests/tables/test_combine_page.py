@@ -25,7 +25,7 @@ def test_text_of_the_user_is_escaped(tmp_path):
 
 
 def test_the_page_opens_in_a_browser(tmp_path):
-    """Drawn without an error, without the network, without running what a name says."""
+    """Drawn without an error, without the network, and without running code in a name."""
     playwright = pytest.importorskip("playwright.sync_api")
     browser_path = next((p for p in ("/usr/bin/chromium", "/usr/bin/chromium-browser") if os.path.exists(p)), None)
     if browser_path is None:
@@ -50,7 +50,7 @@ def test_the_page_opens_in_a_browser(tmp_path):
 
 
 def test_the_page_fits_a_phone(tmp_path):
-    """Every cell of the tables and every label of the pictures; the control: a page that is not made for it."""
+    """Every cell of the tables and every label of the pictures; the control: a page for another combination."""
     pytest.importorskip("altair")
     from browser import chromium
 

@@ -33,7 +33,7 @@ def test_one_row_and_a_loss_below_the_mean_in_words(tmp_path):
 
 
 def test_terminal_and_json_have_the_order_of_the_page():
-    """The answer, the losses, the experts, then what is proved."""
+    """The answer, the losses, the experts, then the proved statements."""
     forecasts, targets = table(60)
     found = hn.combine(forecasts, targets).summary
     told, shown = list(found.as_dict()), str(found)

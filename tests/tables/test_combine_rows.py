@@ -1,4 +1,4 @@
-"""The fast rows of AdaHedge against the live player and the definitions: every length, every loss, every hole."""
+"""The fast rows of AdaHedge against the live player and the definitions: every length, every loss, missing values."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def table(n, rows=150, seed=0, unknown=0.0):
 @pytest.mark.parametrize("loss", ["absolute", "squared", "pinball:0.9", "log"])
 @pytest.mark.parametrize("n", LENGTHS)
 def test_rows_equal_rounds_of_the_player(n, loss, unknown):
-    """Weights, draws and state of a live player that is given the same losses: bit for bit but for the logarithm."""
+    """Weights, draws and state of a live player with the same losses: equal bit for bit except for the logarithm."""
     forecasts, targets = table(n, unknown=unknown)
     cost = point_loss(loss)
     told = hn.combine(forecasts, targets, loss, "adahedge", seed=3)
@@ -72,8 +72,10 @@ def test_game_equals_rounds_of_the_player(n):
 
 @pytest.mark.parametrize("cells", [1, 1000, frames.CHUNK_CELLS])
 def test_columns_of_any_memory_layout(cells, monkeypatch):
-    """Strided, reversed, of other kinds, big-endian, between the words of a packed array, one number for all rows, not
-    to be written: copied as they are, however many at a time, and a copy they stay."""
+    """Arrays that are strided, reversed, of other types, big-endian, unaligned, broadcast, or read-only.
+
+    They are copied unchanged, however many at a time, and stay copies.
+    """
     wide = np.random.default_rng(0).random((700, 6))
     packed = np.zeros(700, dtype=[("k", "i4"), ("x", "f8")])
     packed["x"], guarded = wide[:, 2], wide[:, 4].copy()

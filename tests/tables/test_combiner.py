@@ -1,4 +1,4 @@
-"""`hn.Combiner`: rows answered and settled one at a time, refused in words, saved and resumed to the last bit."""
+"""`hn.Combiner`: rows answered and settled one at a time, errors, saved and resumed to the last bit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hannan.learners.names import FORECASTS
 
 
 def feed(combiner, rng, rows, first=0, late=3):
-    """Rows of Gaussian forecasts, settled up to `late` rows later, in any order; what was answered."""
+    """Rows of Gaussian forecasts, settled up to `late` rows later, in any order; return the answers."""
     told = []
     for t in range(first, first + rows):
         y = rng.normal()
@@ -166,7 +166,10 @@ def test_rejected_calls_change_nothing():
 
 
 def test_capped_loss_states_what_its_bound_covers():
-    """Not convex: by default AdaHedge plays, whose drawn expert has the bound; slopes are told that they have none."""
+    """Not convex: by default AdaHedge plays, whose drawn expert has the bound.
+
+    An error says that slopes have no bound.
+    """
     combiner = hn.Combiner(2, cap=1.0)
     assert repr(combiner.learner) == "AdaHedge(2, loss_range=(0.0, 1.0))"
     slopes = hn.Combiner(2, learner="two-layers", cap=1.0)

@@ -36,7 +36,7 @@ def play(live, rows, seed=0, late=0, first=0, groups=None, scale=1.0, shift=0.0,
 
 
 def recount(told, targets, settled, labels=None, group=None):
-    """Return (rows, below, above, both) of the settled rows that were not answered with the whole line."""
+    """Return (rows, below, above, both) of the settled rows whose interval was not the whole line."""
     rows = [t for t in settled if math.isfinite(told[t][0]) and (group is None or group in labels[t])]
     below, above = [targets[t] < told[t][0] for t in rows], [targets[t] > told[t][1] for t in rows]
     return len(rows), sum(below), sum(above), sum(a and b for a, b in zip(below, above, strict=True))
@@ -314,7 +314,7 @@ def test_certificate_covers_settled_rows_only():
             live.settle(t, y)
     told = live.certificate()
     assert abs(told.coverage - 0.9) < 0.01
-    assert missed / all_rows > 0.15  # rows that were never settled are not covered as often
+    assert missed / all_rows > 0.15  # rows that were never settled are covered less often
     assert SETTLED_ONLY in " ".join(str(told).split())
     assert "settled rows" in told.shown().title
 

@@ -1,4 +1,4 @@
-"""No target before it was known: issue and target times without series, and series that start from the pool."""
+"""No target is used before it is known: issue and target times without series, and series that start from the pool."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pandas = pytest.importorskip("pandas")
 
 
 def horizons(days=40, seed=3):
-    """Three steps ahead from each day made: several horizons in one table, targets known when their day has come."""
+    """Three steps ahead from each issue day: several horizons in one table, targets known on their own day."""
     rng, rows = np.random.default_rng(seed), []
     y = rng.normal(size=days).cumsum()
     stamps = pandas.date_range("2024-01-01", periods=days)
@@ -30,7 +30,7 @@ def horizons(days=40, seed=3):
 
 
 def by_hand(frame, loss="absolute"):
-    """The combiner, told every target as soon as its day has come, in the order of the rows."""
+    """The combiner with every target given on its own day, in the order of the rows."""
     combiner, waiting, told = hn.Combiner(["naive", "drift"], loss), [], []
     for t, row in enumerate(frame.itertuples()):
         for k in [k for k in waiting if frame.day[k] <= row.made and not np.isnan(frame.y[k])]:
@@ -51,7 +51,7 @@ def test_issue_and_target_times_without_series(tmp_path):
     np.testing.assert_allclose(told.forecast, one.forecast, rtol=1e-12)
     assert told.summary.settled == len(frame) - 2
     assert told.summary.forecasts[-1].time == str(frame.day.iloc[-1].isoformat())
-    # A target that is told earlier would have been used: the control.
+    # A target that is given earlier would have been used: the control.
     assert abs(told.forecast - hn.combine(frame[["naive", "drift", "y"]], "y").forecast).max() > 1e-3
     frame.to_csv(tmp_path / "f.csv", index=False)
     arguments = [str(tmp_path / "f.csv"), "--target", "y", "--issued", "made", "--target-time", "day", "--json"]
@@ -100,7 +100,7 @@ def test_invalid_times_are_rejected(change, options, match):
 
 
 def launches(late=False):
-    """Old series from the first day; new ones begin later, each on a day of its own."""
+    """Old series from the first day; new ones begin later, each on a different day."""
     rng, parts = np.random.default_rng(1), []
     for s in range(6):
         first, rows = (0 if s < 3 else 10 + 3 * s), 40
@@ -112,7 +112,7 @@ def launches(late=False):
 
 @pytest.mark.parametrize("horizon", [1, 3])
 def test_new_series_start_from_the_pool_of_their_first_day(horizon):
-    """The prior of a series is .9 of the pool's weights from targets known on its first day, and .1 even.
+    """The prior of a series is .9 of the pool's weights from targets known on its first day, and .1 uniform.
 
     The pool combines forecasts and targets in units of the mean spread of their series so far.
     """
@@ -160,14 +160,14 @@ def test_the_bound_of_a_prior_is_ln_p_over_pi():
     layer = b.mixer.layer("b")
     rest = layer["spent"] + layer["drift"] + layer["still"]
     np.testing.assert_allclose(told.bounds[5], np.log(layer["grown"] / prior) / layer["rate"] + rest, rtol=1e-9)
-    # Whom the pool trusted costs less to follow than from an even start.
+    # The bound for the column with the largest initial weight is smaller than with uniform initial weights.
     best = int(np.argmax(prior))
     assert math.log(1.0 / prior[best]) < math.log(3.0)
     assert even.bounds is not None
 
 
 def test_initial_weights_use_no_later_target():
-    """Targets of the day on which a series begins, or later, do not move where it starts."""
+    """Targets of the day on which a series begins, or later, do not change its initial weights."""
     frame = launches()
     first = frame.ds[frame.unique_id == "s3"].iloc[0]
     other = frame.copy()

@@ -25,7 +25,7 @@ def test_an_empty_target_is_answered_and_settled_later():
     none = run.take(Chunk(np.array([[np.nan, np.nan]]), np.array([1.0]), ["1"], first=2))
     assert len(none) == 0
     assert (mixer.answered, mixer.settled, run.pending.late) == (1, 1, 1)
-    # Nothing came in between: this was prompt, and the player is as if the target had been there.
+    # No row came in between: the target was prompt, and the player is as if the target had been there.
     prompt = Run(task)
     prompt.take(Chunk(np.array([[1.0, 3.0]]), np.array([1.0])))
     assert (mixer.player.distribution() == prompt.combiner.mixer.player.distribution()).all()
@@ -55,7 +55,7 @@ def test_late_targets_are_settled_with_their_own_weights(learner):
     assert mine.own_loss == pytest.approx(theirs.own_loss)
     assert mine.regret == pytest.approx(theirs.regret)
     assert mine.rounds == 6
-    # Delays are counted by the losses that came in between, of which a player is not told.
+    # Delays are counted by the losses that came in between, which the player does not see.
     assert mine.largest_delay == 4
     if isinstance(learner, hn.AdaHedge) or isinstance(learner.tuning, hn.Fixed):
         assert mine.bound.value >= mine.regret
@@ -129,7 +129,7 @@ def test_summary_lists_the_last_forecasts(timed):
     assert [text.split("row ")[1].rstrip(")") for text in shown] == ["296", "297", "298", "299", "300"]
     assert "150 waiting for their targets" in str(summary)
     if timed:
-        # A target that comes takes its row off the list, and an older one moves up.
+        # An arriving target removes its row from the list, and an older row moves up.
         empty = np.full((1, 4), np.nan)
         assert len(run.take(Chunk(empty, np.array([0.5]), ["299"], first=301))) == 0
         assert [one.row for one in run.pending.forecasts()] == list(range(200, 300))

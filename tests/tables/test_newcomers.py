@@ -19,7 +19,7 @@ from hannan.tables.combine.quantiles import QuantileLoss
 from hannan.tables.combine.rules import ByRule
 
 FOLDER = Path(__file__).parent.parent / "corpus" / "0.2"
-#: The newcomer is the last of six columns; its first row is row 500, in units in which the noise of a column is 0.5.
+#: The newcomer is the last of six columns; its first row is row 500. The noise of a column is 0.5 in these units.
 FIRST, N, NOISE = 500, 6, 0.5
 
 
@@ -29,7 +29,7 @@ def mixer(n, loss="absolute", kind="rule_b", prior=None):
 
 
 def with_newcomer(seed, rows=FIRST + 2, off=0.0, exact=False):
-    """Columns of equal quality; the last one appears in row FIRST, and is `off` too large, or exact."""
+    """Columns of equal quality; the last one appears in row FIRST, and is too large by `off`, or exact."""
     rng = np.random.default_rng(seed)
     targets = rng.normal(size=rows)
     forecasts = targets[:, None] + NOISE * rng.normal(size=(rows, N))
@@ -61,7 +61,7 @@ def test_full_rows_are_the_same_as_in_version_0_2():
     """Forecasts and weights of forty games equal those of the previous release bit for bit."""
     recorded = json.loads((FOLDER / "facts.json").read_text())["rule_b"]
     assert corpus.rule_b_games(False) == recorded["full"]
-    # Control: the same games with a column that begins in row 10 differ, every one of them.
+    # Control: the same games with a column that begins in row 10 all differ.
     changed = corpus.rule_b_games(True)
     assert all(changed[name] != recorded["missing"][name] for name in changed)
     assert len(changed) == 40
@@ -350,7 +350,7 @@ def test_file_of_version_0_2_with_an_unseen_column_loads(learner):
         each.answer("next", [5.0, 5.1, 4.9, 5.0])
         each.settle("next", 5.2)
     assert np.isfinite(combiner.mixer.layer("b")["cap"]).tolist() == [False] * 3 + [True]
-    # The file has no Q: the spread is that of the one row since, so the caps differ.
+    # The file has no Q: the spread is that of the single row since, so the caps differ.
     assert combiner.mixer.layer("b")["spread_rows"] == 1
     assert fresh.mixer.layer("b")["spread_rows"] == 51
 
@@ -437,8 +437,10 @@ def test_first_update_while_no_old_column_is_available():
 
 @pytest.mark.parametrize("seed", range(20))
 def test_one_old_column_has_no_spread(seed):
-    """A single old column equals the forecast, whatever rounding makes of it: the distance of the newcomer does not
-    count. Control: with two old columns that differ it does."""
+    """A single old column equals the forecast, up to rounding: the distance of the newcomer does not count.
+
+    Control: with two old columns that differ it does.
+    """
     a, b = np.random.default_rng(seed).uniform(0.1, 3.0, 2).tolist()
     layer, _ = settle_rows(mixer(3), [([a, a + 1e3, NAN], 0.0), ([b, NAN, b + 1.0], 0.0)])
     assert layer["spread"] == 0.0
@@ -492,7 +494,7 @@ def test_prior_masses_need_not_sum_to_one():
 
 @pytest.mark.parametrize("first", [2, 3])
 def test_two_targets_settled_in_both_orders(first):
-    """Two newcomers of two rows that wait: the one that is settled first is old for the other."""
+    """Two newcomers in two open rows: the one settled first is old for the other."""
     engine = mixer(4)
     rng = np.random.default_rng(2)
     for t in range(2):
@@ -506,7 +508,8 @@ def test_two_targets_settled_in_both_orders(first):
     layer = engine.layer("b")
     assert potential(layer) <= layer["grown"] * (1 + 1e-9)
     assert (layer["lead"] <= layer["bound"] + 1e-9).all()
-    # In order, column 2 is old when column 3 is born; in the other order no old column is available at both births.
+    # In this order, column 2 is old when column 3 appears; in the other order no old column is available at either
+    # time.
     assert layer["spread_rows"] == (4 if first == 2 else 3)
 
 

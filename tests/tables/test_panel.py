@@ -1,4 +1,4 @@
-"""Many series in one long table: each as if it were alone, targets never early, what cannot be read refused by name."""
+"""Many series in one long table: each as if alone, no target used early, unreadable cells rejected by name."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_results_do_not_depend_on_the_number_of_cores(monkeypatch):
 
 
 def cross_validated(every=2):
-    """As cross_validation of statsforecast writes it: three steps ahead from each cutoff, every two days."""
+    """In the format of cross_validation of statsforecast: three steps ahead from each cutoff, every two days."""
     rng, rows = np.random.default_rng(3), []
     y = rng.normal(size=40).cumsum()
     days = pandas.date_range("2024-01-01", periods=40)
@@ -83,7 +83,7 @@ def cross_validated(every=2):
 
 
 def test_no_target_is_used_before_it_was_known():
-    """With a column of cutoffs: the combiner, told every target as soon as its day has come, says the same."""
+    """With a column of cutoffs: the combiner with every target given on its own day has the same results."""
     frame = cross_validated()
     options = {"experts": ["naive", "drift"], "pooled": False}
     told = hn.combine(frame, "y", by="unique_id", **options)
@@ -94,7 +94,7 @@ def test_no_target_is_used_before_it_was_known():
             waiting.remove(k)
         assert combiner.answer(t, [row.naive, row.drift]) == pytest.approx(told.forecast[t], rel=1e-12)
         waiting.append(t)
-    # Several horizons in one table, each with weights of its own.
+    # Several horizons in one table, each with its own weights.
     steps = hn.combine(frame, "y", by=["unique_id", "step"], **options)
     assert steps.table.series == 3
     one = frame[frame.step == 1]
@@ -108,7 +108,7 @@ def test_no_target_is_used_before_it_was_known():
 def test_pool_equals_one_combiner_in_the_order_of_time(late, unsorted):
     frame = shuffled(panel(4, holes=0.0)).reset_index(drop=True) if unsorted else panel(4, holes=0.0)
     told = hn.combine(frame, "y", by="unique_id", time="ds", pooled=True, horizon=late)
-    # Rows of one time are in the order of the names of their series, in whatever order they come.
+    # Rows of one time are sorted by the names of their series, whatever their order in the table.
     frame = frame.sort_values("unique_id", kind="stable")
     combiner, days = hn.Combiner(["m0", "m1", "m2"]), sorted(set(frame.ds))
     for d, day in enumerate(days):
@@ -232,7 +232,7 @@ def test_files_are_read_and_written(kind, tmp_path):
     assert list(weights.columns) == ["unique_id", "model_id", "weight"]
     np.testing.assert_allclose(weights.weight.to_numpy().reshape(5, 3), expected.weights, rtol=1e-12)
     assert (out / "index.html").read_text().count("over 5 series") >= 1
-    # The weights are a prior for others.
+    # The weights are a prior for other series.
     weights.to_csv(tmp_path / "w.csv", index=False)
     plain = CliRunner().invoke(command, [*arguments[:5], "--prior", str(tmp_path / "w.csv")], catch_exceptions=False)
     assert "series by series" in plain.stdout
@@ -285,7 +285,7 @@ def test_summary_lists_experts_and_pending_rows(tmp_path):
 
 
 def nixtla(quantiles=False):
-    """A frame as cross_validation of statsforecast and mlforecast writes it; the last days are not known."""
+    """A frame in the format of cross_validation of statsforecast and mlforecast; the last days are not known."""
     rng, rows = np.random.default_rng(5), []
     days = pandas.date_range("2024-01-01", periods=60)
     for s in ("a", "b", "c"):
@@ -306,7 +306,10 @@ def nixtla(quantiles=False):
 @pytest.mark.parametrize("quantiles", [False, True])
 @pytest.mark.parametrize("indexed", [False, True])
 def test_frames_of_statsforecast_and_mlforecast(quantiles, indexed):
-    """In as they are, with the series as a column or as the index; out with their keys, ready to be merged."""
+    """Frames are accepted unchanged, with the series as a column or as the index.
+
+    Results have the same keys, for a merge.
+    """
     frame = nixtla(quantiles)
     told = hn.combine(frame.set_index("unique_id") if indexed else frame, "y", by="unique_id")
     out = told.to_frame()
@@ -386,7 +389,7 @@ def test_option_without_effect_is_rejected(options, rule, tmp_path):
 
 @pytest.mark.parametrize("by", [[], ["--by", "id"]])
 def test_model_with_zero_loss_has_no_percentage(by, tmp_path):
-    """The control: where it lost something there is one."""
+    """The control: if a row were lost, there would be a message."""
     file = tmp_path / "series.csv"
     for first, said in ((1, "more than your best model (a), whose loss is 0"), (9, "% ")):
         file.write_text(f"id,a,b,y\nu,{first},7,1\nu,2,3,2\n")
@@ -475,7 +478,7 @@ def test_interval_columns_are_not_point_forecasts(options, tmp_path):
     assert alone.experts == ("Naive", "AutoARIMA")
     assert alone.summary.left_out == told.left_out
     assert "8 columns of quantiles" in str(alone)
-    # The control: columns that are named are combined, whatever their names are.
+    # The control: named columns are combined, whatever their names are.
     named = hn.combine(frame, "y", by="unique_id", experts=["Naive", "Naive-lo-80", "AutoARIMA-lo-80"], **options)
     assert named.experts == ("Naive", "Naive-lo-80", "AutoARIMA-lo-80")
     assert named.left_out == ()
@@ -543,7 +546,7 @@ def test_one_expert_is_nothing_to_combine(tmp_path):
     assert "nothing to combine: 'm0' is the only model" in said.stdout
 
 
-#: Without the delay of a second, so that a small panel has a bar.
+#: Without the delay of a second, so that a small panel has a progress bar.
 EAGER = "import hannan.games.driver as p; p.DELAY = 0.0; from hannan.cli import main; main()"
 
 
@@ -630,7 +633,7 @@ def test_columns_of_nixtla_are_found_by_their_names(tmp_path):
 
 
 def test_scaled_losses_do_not_depend_on_the_units_of_a_series():
-    """The control: sums of losses do, and a series with large numbers decides them."""
+    """The control: sums of losses are, and a series with large numbers decides them."""
     frame = several(4)
     large = frame.copy()
     rows = large.unique_id == large.unique_id.iloc[0]

@@ -1,4 +1,4 @@
-"""What a combination promises: the numbers are those of the theorem, and no larger or smaller."""
+"""Statements about a combination: the numbers are those of the theorem, neither larger nor smaller."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_rule_b_alone(holes):
 
 
 def test_adahedge_on_slopes_has_the_bound_two_delta():
-    """AdaHedge on l_i = g f_i: its gaps by hand, one row."""
+    """AdaHedge on l_i = g f_i: its gaps computed directly, one row."""
     combiner = hn.Combiner(2, learner="adahedge:slopes")
     combiner.answer(0, [0.0, 4.0])
     combiner.settle(0, 1.0)
@@ -78,7 +78,7 @@ def test_adahedge_on_slopes_has_the_bound_two_delta():
 )
 @pytest.mark.parametrize("learner", ["two-layers", "boa"])
 def test_invalid_weights_of_a_combination_are_rejected(learner, q, rule):
-    """y = 2 f_1 - f_0: against the weights (-1, 2), whose loss is 0, the formula would be no bound."""
+    """y = 2 f_1 - f_0: against the weights (-1, 2), whose loss is 0, the formula would not be a bound."""
     rng, combiner = np.random.default_rng(0), hn.Combiner(2, "squared", learner)
     for t in range(300):
         f = rng.normal(size=2).cumsum()
@@ -87,7 +87,7 @@ def test_invalid_weights_of_a_combination_are_rejected(learner, q, rule):
     told = combiner.certificate()
     with pytest.raises(ValueError, match=rule):
         told.promises.combination(q)
-    # The control: a combination has a bound, where one is proved, and the formula for (-1, 2) is broken by the game.
+    # The control: a combination has a bound, where one is proved, and the game exceeds the formula for (-1, 2).
     bound = told.promises.combination([0.5, 0.5])
     assert (bound is None) == (learner == "boa")
     if bound is not None:

@@ -1,4 +1,4 @@
-"""Quantiles in the engine: the rules on vectors against a plain oracle, the theorem on hostile games, levels alone."""
+"""Quantiles in the engine: the rules on vectors against a plain oracle, the theorem on hostile games, single levels."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def grid(rng, rows, n, levels, *, scale="plain", holes=0.0):
         table, targets = table * size[:, None, None], targets * size
     if scale in ("copies", "nearly"):
         alike = rng.random(rows) < 0.4
-        # Of columns that differ in their last bits AdaHedge's first leader is a matter of rounding.
+        # For columns that differ in their last bits, AdaHedge's first leader depends on rounding.
         bits = rng.integers(-2, 3, (int(alike.sum()), 1, n)) if scale == "nearly" else 0
         table[alike] = table[alike, :, :1] * (1.0 + 1e-16 * bits)
     if holes:
@@ -81,7 +81,7 @@ def test_engine_equals_the_oracle(n, depth, holes, delay):
             )
             mixed = np.nansum(weights[:, None, :] * table, axis=2)
             np.testing.assert_allclose(mixed, answers, rtol=1e-9, atol=1e-12)
-            # Weights are common to the levels, and the models do not cross: nor does the combination, to the last bit.
+            # Weights are common to the levels, and the models do not cross: then the combination does not cross either.
             assert (np.diff(answers, axis=1) >= 0.0).all()
             pairs = [("b", oracle)] if name == "b" else [("b", oracle.b), ("top", oracle.top)]
             for layer, slow in pairs:
@@ -113,8 +113,10 @@ def test_sums_of_losses():
 @pytest.mark.parametrize("name", ["b", "two-layers"])
 @pytest.mark.parametrize("depth", [1, 5])
 def test_one_level_equals_the_pinball_loss(name, depth):
-    """Quantiles of one level are point forecasts under that pinball loss; where all levels say the same, their
-    slopes add up."""
+    """Quantiles of one level are point forecasts with that pinball loss.
+
+    If all levels have the same forecasts, their slopes add up.
+    """
     rng = np.random.default_rng(2)
     table, targets = grid(rng, 60, 3, LEVELS[:depth])
     events = schedule(rng, 60, 5)
@@ -131,7 +133,7 @@ def test_one_level_equals_the_pinball_loss(name, depth):
 
 
 def holds(mixer, two):
-    """The theorem of each layer on vectors; rounding is some 1e-16 of the sizes that were summed."""
+    """The theorem of each layer on vectors; rounding is about 1e-16 of the summed values."""
     for name in ("b", "top") if two else ("b",):
         layer = mixer.layer(name)
         size = layer["sizes"] + abs(layer["drift"]) + abs(layer["lead"]) + layer["spent"]
@@ -142,8 +144,10 @@ def holds(mixer, two):
 @pytest.mark.parametrize("delay", [0, 1, 12])
 @pytest.mark.parametrize("scale", ["plain", "cauchy", "exploding", "copies", "nearly"])
 def test_the_theorem_holds_on_hostile_games(scale, delay):
-    """Twelve hundred games: one to nine levels, one to eight models, sleepers, targets late and out of order; the mean,
-    every model, and combinations of the awake, common weights and per quantile."""
+    """Twelve hundred games: one to nine levels, one to eight models, missing forecasts, targets late and out of order.
+
+    Comparators: the mean, every model, and combinations of the available models, common weights and per quantile.
+    """
     rng = np.random.default_rng([len(scale), delay])
     for _ in range(20):
         n, depth = int(rng.integers(1, 9)), int(rng.integers(1, 10))
@@ -176,7 +180,7 @@ def check_losses(mixer, name, table, targets, answers, levels, rng):
 
 
 def test_control_half_of_the_bound_is_exceeded():
-    """The control: of the same games, some have more than half of what is promised."""
+    """The control: some of the same games attain more than half of the bound."""
     rng, broken = np.random.default_rng(5), 0
     for _ in range(60):
         table, targets = grid(rng, 12, 2, (0.2, 0.8))
@@ -204,8 +208,10 @@ def test_theorem_holds_for_random_forecasts(data):
 
 
 def test_large_offsets_do_not_change_the_weights():
-    """Columns that agree to rounding around 1e9, with slopes that cancel in <g, f>: the row moves nothing. Were the
-    sizes of the sums taken for the sizes of what they were made of, the weights would lock."""
+    """Columns that are equal up to rounding around 1e9, with slopes that cancel in <g, f>: the row causes no update.
+
+    If the size of the sums were used instead of the size of the terms, the weights would be fixed from then on.
+    """
     levels, rng = (0.5 - 0.25, 0.5 + 0.25), np.random.default_rng(0)
     mixer = ByRule(Rule("b"), 3, QuantileLoss(levels))
     first = np.full((1, 2, 3), 1e9)
@@ -222,7 +228,7 @@ def test_large_offsets_do_not_change_the_weights():
 @pytest.mark.parametrize("name", ["two-layers", "b", "boa", "ml-poly", "squint", "adanormalhedge", "fixed-share",
                                   "adahedge:slopes", "mean", "median"])  # fmt: skip
 def test_every_rule_supports_quantiles(name):
-    """Rows at once, one by one and by events are the same; sleepers have no weight; medians are medians."""
+    """Rows at once, one by one and by events give the same result; missing columns have no weight."""
     rng = np.random.default_rng(3)
     table, targets = grid(rng, 50, 4, LEVELS, holes=0.3)
     flat = np.ascontiguousarray(table.reshape(50, -1))
@@ -263,7 +269,7 @@ def test_per_quantile_equals_one_rule_per_level_sorted(delay):
 
 
 def test_sorting_reduces_the_loss_by_gap_times_levels():
-    """(q - p)(a - b) of every exchange, whatever the target: never a loss. Any other order loses that much."""
+    """Sorting two crossed quantiles decreases the loss by (q - p)(a - b), whatever the target."""
     rng = np.random.default_rng(6)
     for _ in range(500):
         p, q = np.sort(rng.uniform(0.01, 0.99, 2))

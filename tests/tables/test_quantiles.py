@@ -1,4 +1,4 @@
-"""Quantiles in tables, files, panels and live: names, crossing, CRPS and coverage by an oracle, what is refused."""
+"""Quantiles in tables, files, panels and live: names, crossing, CRPS and coverage by an oracle, rejected input."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NAMES = ("lo-90", "lo-50", "median", "hi-50", "hi-90")
 
 
 def table(rows=80, models=3, seed=0, holes=0.0):
-    """Models of different bias and width, as statsforecast names their columns; models may sleep."""
+    """Models with different bias and width, with column names of statsforecast; forecasts may be missing."""
     rng = np.random.default_rng(seed)
     y = rng.normal(size=rows).cumsum()
     frame = {"day": pandas.date_range("2024-01-01", periods=rows).strftime("%Y-%m-%d"), "y": y}
@@ -65,7 +65,7 @@ def test_table_equals_the_oracle(holes, horizon):
     costs = [pinball(LEVELS, x, y).mean() for x, y in zip(told.forecast[known], frame.y[known], strict=True)]
     assert told.summary.mix_loss == pytest.approx(sum(costs))
     assert told.summary.promises.mean_realised <= told.summary.promises.mean
-    # Through the command, chunk by chunk.
+    # With the command, chunk by chunk.
     assert told.summary.settled == 78
 
 
@@ -75,7 +75,7 @@ def covered(low, high, y):
 
 @pytest.mark.parametrize("per_quantile", [False, True])
 def test_crps_coverage_and_width(per_quantile):
-    """By NumPy; and the control: one row off, they are other numbers."""
+    """By NumPy; the control: shifted by one row, the numbers differ."""
     frame = table(holes=0.3)
     frame.loc[5, "y"] = np.nan
     told = hn.combine(frame, "y", time="day", per_quantile=per_quantile)
@@ -224,7 +224,7 @@ def test_other_invalid_input_is_rejected():
     ]:  # fmt: skip
         with pytest.raises(ValueError, match=match):
             hn.combine(frame, "y", **options)
-    # The same columns as points, where that is what is asked for.
+    # The same columns as point forecasts, on request.
     assert hn.combine(frame, "y", quantiles=False).forecast.ndim == 1
     assert hn.combine(frame[["m0-lo-90", "m1-lo-90", "y"]], "y", "pinball:0.05").forecast.ndim == 1
 
@@ -239,7 +239,7 @@ def test_point_forecasts_of_models_with_quantiles_are_omitted_and_listed():
 
 
 def test_very_many_levels():
-    """Of 99 levels the terminal shows usual intervals, and says what it leaves out; JSON and page have every pair."""
+    """Of 99 levels the terminal shows common intervals, and says what it omits; JSON and page have every pair."""
     levels, rng = [(k + 1) / 100 for k in range(99)], np.random.default_rng(0)
     y = rng.normal(size=60)
     frame = {
@@ -316,7 +316,7 @@ def test_pool_equals_one_combiner(per_quantile):
     assert told.to_mean.sum() == pytest.approx(promises.mean)
     np.testing.assert_allclose(told.bounds.sum(axis=0), promises.columns)
     assert told.mixture.sum() == pytest.approx(combiner.certificate().total)
-    # What the combiner counted row by row is what the panel counted at once.
+    # The counts of the combiner, row by row, equal those of the panel.
     np.testing.assert_allclose(combiner.calibration.sums, told.quantiles.calibration.sums)
     assert "CRPS" in str(combiner.certificate())
 

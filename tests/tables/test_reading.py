@@ -1,4 +1,4 @@
-"""Tables: what is read, and what is refused by row and column."""
+"""Tables: accepted content, and rejections by row and column."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_chunks_together_are_the_table(tmp_path):
     np.testing.assert_array_equal(np.vstack([c.numbers for c in chunks]), table)
 
 
-# Large files are read by pyarrow in blocks; the numbers and the refusals are the same.
+# Large files are read by pyarrow in blocks; numbers and errors are the same.
 
 
 @pytest.fixture
@@ -180,7 +180,7 @@ def test_parquet(tmp_path):
 
 
 def test_two_million_columns():
-    """A header and a row of two million cells: read, not refused."""
+    """A header and a row of two million cells: accepted."""
     n = 2_000_000
     header = ",".join(map(str, range(n)))
     (chunk,) = read(f"{header}\n{'1,' * (n - 1)}2\n")
@@ -189,7 +189,7 @@ def test_two_million_columns():
 
 
 def test_standard_input_row_by_row(monkeypatch):
-    """A row is given out before the next one is read."""
+    """A row is returned before the next one is read."""
     asked = []
 
     class Lines(io.StringIO):
@@ -303,7 +303,7 @@ def test_delimiter_must_be_one_character_other_than_a_quote(delimiter):
 
 
 def test_rows_are_the_same_with_and_without_pyarrow(tmp_path, monkeypatch):
-    """Numbers come back to the last bit, names with commas, quotes and line ends as they were."""
+    """Numbers are equal to the last bit after reading, also names with commas, quotes and line ends."""
     import csv
     import sys
 
@@ -338,7 +338,7 @@ def test_formulas_are_guarded_and_read_back():
         assert guarded(name)[:1] not in tuple("=+-@\t\r") or name in ("-3.5", "+2e3")
     assert guarded("=1+1") == "'=1+1"
     assert [guarded(name) for name in ("'plain", "a=b", "-3.5", "")] == ["'plain", "a=b", "-3.5", ""]
-    # A guarded name of one's own stays apart from the name it guards.
+    # An escaped name that the user chose stays different from the name that is escaped to it.
     assert len({guarded(name) for name in NAMES}) == len(NAMES)
 
 

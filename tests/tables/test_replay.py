@@ -1,4 +1,4 @@
-"""Replaying logs: unbiased where the truth is known, with intervals that hold it, and refusals where a log is mute."""
+"""Replay of logs: unbiased where the truth is known, with intervals that contain it, and errors for unsuitable logs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def log_of(rows, odds, seed, means=MEANS):
 def test_a_learner_that_never_learns_has_a_known_value():
     """Hedge at an enormous scale plays uniformly: every estimate is of the mean of the arms.
 
-    Four estimates on each of 60 logs; a z above 6 has a chance of 2e-9, so the test fails by chance below 1e-6.
+    Four estimates on each of 60 logs; a z above 6 has probability 2e-9, so false alarms are below 1e-6.
     """
     learner = hn.Bandit(3, hn.Entropy(), hn.Fixed(1e9))
     errors = {name: [] for name in ("replay", "ips", "snips", "dr")}
@@ -40,14 +40,14 @@ def test_a_learner_that_never_learns_has_a_known_value():
             errors[name].append(estimate.value - 0.5)
             covered[name] += estimate.interval[0] <= 0.5 <= estimate.interval[1]
     for name, all_errors in errors.items():
-        # The mean of 60 is within 6 of its own standard errors, and 95% intervals hold the truth in most.
+        # The mean of 60 is within 6 of its own standard errors, and most 95% intervals contain the truth.
         spread = np.std(all_errors) / np.sqrt(60)
         assert abs(np.mean(all_errors)) < 6 * spread, name
-        assert covered[name] >= 46, name  # binomial(60, .95): below 46 has a chance of 4e-7
+        assert covered[name] >= 46, name  # binomial(60, .95): below 46 has probability 4e-7
 
 
 def test_estimates_agree_with_a_game_of_the_same_length():
-    """The accepted rows are a game of the learner's own: the same mean loss as in a Bernoulli game as long."""
+    """The accepted rows are a game of the learner: the same mean loss as in a Bernoulli game of the same length."""
     learner = hn.Bandit(3)
     accepted, values = [], []
     for seed in range(40):
@@ -90,7 +90,7 @@ def test_a_learner_that_learns_is_better_than_the_log():
 
 
 def test_advice_selects_a_bandit_with_experts():
-    """A context tells which arm is good; one expert knows it."""
+    """The context determines the good arm; one expert uses it."""
     rng = np.random.default_rng(3)
     rows = 6000
     context = rng.integers(2, size=rows)
@@ -148,7 +148,7 @@ def test_logs_without_support_are_rejected(change, match):
 
 
 def test_log_with_an_impossible_action_is_rejected():
-    """A log whose policy chose by context: in half the rows one action was certain."""
+    """A log whose policy chose by context: in half of the rows one action was certain."""
     rng = np.random.default_rng(6)
     context = rng.integers(2, size=4000)
     a = np.where(context == 1, 0, rng.integers(2, size=4000))
@@ -158,7 +158,7 @@ def test_log_with_an_impossible_action_is_rejected():
 
 
 def test_estimates_from_few_effective_rows_are_rejected():
-    """An action with a propensity of 1e-4 that the learner plays half the time."""
+    """An action with a propensity of 1e-4 that the learner plays half of the time."""
     rng = np.random.default_rng(0)
     a = np.zeros(3000, dtype=int)
     a[rng.integers(3000, size=2)] = 1
@@ -168,7 +168,7 @@ def test_estimates_from_few_effective_rows_are_rejected():
 
 
 def test_the_uniformity_test_keeps_its_level():
-    """Uniform counts are refused with a chance of 1e-6: not once in 200."""
+    """Uniform counts are rejected with probability 1e-6: not once in 200."""
     rng = np.random.default_rng(1)
     for _ in range(200):
         check_uniform(rng.multinomial(5000, np.full(10, 0.1)).astype(float), [str(i) for i in range(10)])
@@ -260,7 +260,7 @@ def test_numbers_that_would_overflow_are_rejected():
         hn.replay(frame, "a", "l", "p", loss_range=(0.0, 1e200))
 
 
-# Rare events, the best of many, own policies, contexts
+# Rare events, the best of many, user-defined policies, contexts
 
 
 def rare(seed, arms=80, rows=10_000, rate=0.005):
@@ -289,9 +289,9 @@ def test_action_without_clicks_has_a_positive_upper_end():
 
 
 def test_intervals_of_eighty_actions_hold_simultaneously():
-    """All 80 intervals at once hold in 95% of logs at least: below 46 of 60 has a chance of 4e-7.
+    """All 80 simultaneous intervals hold in at least 95% of the logs: below 46 of 60 has probability 4e-7.
 
-    The control: 80 intervals at 95% each hold all at once in few.
+    The control: 80 single intervals at 95% all hold in few logs.
     """
     whole = alone = 0
     for seed in range(60):
@@ -322,9 +322,9 @@ def test_fixed_policy_has_no_learning_curve():
 
 @pytest.mark.parametrize("uniform", [True, False])
 def test_user_defined_policy_has_a_known_value(uniform):
-    """Two policies on 40 logs: each estimate within 6 standard errors, and its interval holds the truth.
+    """Two policies on 40 logs: each estimate is within 6 standard errors, and its interval contains the truth.
 
-    240 z above 6 have a chance of 5e-7; of 40 intervals at 95%, below 28 have one of 3e-8.
+    240 values of z above 6 have probability 5e-7; of 40 intervals at 95%, below 28 has probability 3e-8.
     """
     odds = np.full(3, 1 / 3) if uniform else np.array([0.2, 0.3, 0.5])
     q = np.array([0.7, 0.2, 0.1])
@@ -342,7 +342,7 @@ def test_user_defined_policy_has_a_known_value(uniform):
             for estimate in one.estimates.values():
                 assert abs(estimate.value - truth) < 6 * estimate.error
         covered += mine.estimates["snips"].interval[0] <= q @ MEANS <= mine.estimates["snips"].interval[1]
-        # Always the same action is what the log says of that action, but for the interval of many.
+        # Always the same action: the estimate of that action, except for the simultaneous interval.
         single = next(one for one in told.single if one.name == "0")
         assert always.estimates["snips"].value == pytest.approx(single.value)
     assert covered >= 28
@@ -370,7 +370,7 @@ def test_invalid_policies_are_rejected(policies, match):
 
 
 def test_contexts_become_advice():
-    """Which arm is good depends on the context: its expert finds out, and a bandit without it cannot."""
+    """Which arm is good depends on the context: its expert learns this, and a bandit without contexts cannot."""
     rng = np.random.default_rng(3)
     context = rng.integers(2, size=6000)
     means = np.array([[0.1, 0.9], [0.9, 0.1]])
@@ -386,8 +386,10 @@ def test_contexts_become_advice():
 
 
 def test_contexts_claim_no_gain_in_noise():
-    """Losses that depend on nothing, 400 contexts: what is learnt from the rows before claims no gain; a rule that was
-    fitted to the whole log claims half of the loss, with an interval that is wrong. The seed is fixed."""
+    """Losses that depend on nothing, 400 contexts: a model of the rows before claims no gain.
+
+    A policy fitted to the whole log claims half of the loss, with a wrong interval. The seed is fixed.
+    """
     rng = np.random.default_rng(0)
     a, context, losses = (
         rng.integers(4, size=4000),

@@ -53,9 +53,9 @@ def test_empty_rewards_need_a_stated_meaning():
 
 
 def test_dropped_rows_leave_the_intervals_valid_if_they_are_chosen_blindly():
-    """120 logs of which 40% lost their losses by a coin; fewer than 100 intervals contain the truth: 5.5e-7.
+    """120 logs in which 40% of the losses were removed at random; fewer than 100 intervals contain the truth: 5.5e-7.
 
-    The control loses the losses that are large.
+    The control removes the large losses.
     """
     covered = control = 0
     for seed in range(120):
@@ -168,7 +168,7 @@ def test_a_late_action_misses_without_the_smallest_probabilities_and_is_reported
 
 
 def test_the_verified_floor_is_in_the_interval():
-    """An arm of probability 0.01 that is never drawn in the evaluated rows: only the column knows.
+    """An arm with probability 0.01 that is never drawn in the evaluated rows: only its column shows it.
 
     The weights are bounded by 2^7, the next power of two above 100, at a miss probability of 0.05/(7*8).
     """
@@ -218,7 +218,7 @@ def test_smallest_probability_needs_propensities():
 
 
 def test_the_command_takes_both_options(tmp_path):
-    """The same numbers as the function; empty cells of a CSV file are empty losses."""
+    """The same numbers as from the function; empty cells of a CSV file are empty losses."""
     log = clicks(1000, 1) | {"s": np.full(1000, 0.5)}
     lines = ["arm,reward,p,s"]
     for arm, reward, p, s in zip(*log.values(), strict=True):

@@ -1,4 +1,4 @@
-"""Exact intervals of single actions: only where the log is one lottery, for an action's own rows cannot tell."""
+"""Exact intervals of single actions: only if the log is one lottery, which an action's own rows cannot show."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hannan.tables.replay.log import BERNSTEIN, EXACT, LOGGED, VERIFIED, Log, No
 from hannan.tables.replay.policies import ContextExpert
 from hannan.tables.replay.policies import sums as policy_sums
 
-#: In one context of twenty action 1 is hardly ever drawn, and loses; elsewhere it is drawn often, and does not.
+#: In one context of twenty, action 1 is drawn very rarely and has loss 1; elsewhere it is drawn often and has loss 0.
 RARE, COMMON, TRUTH = np.array([0.97, 1e-4, 0.0299]), np.array([0.48, 0.5, 0.02]), 0.05
 
 
@@ -30,11 +30,11 @@ def hidden(seed, n=1000):
 
 
 def test_an_action_that_a_context_hides_has_no_exact_interval():
-    """The interval holds the truth, though the rows that would show it have a chance of 1e-4 each.
+    """The interval contains the truth, though the rows that would show it have probability 1e-4 each.
 
-    Where it holds in a log with a chance of 1 - 0.05/3, 12 of 20 or fewer have one below 1e-8. The control, Clopper and
-    Pearson of the same rows, misses in each log without a draw of action 1 in its context: a log has one with a chance
-    of 0.005, six of 20 with one below 1e-9.
+    If it does so per log with probability 1 - 0.05/3, 12 of 20 or fewer have probability below 1e-8. The control,
+    Clopper and Pearson's interval for the same rows, misses in each log without a draw of action 1 in its context: one
+    log has one with probability 0.005, six of 20 with probability below 1e-9.
     """
     held = missed = 0
     for seed in range(20):
@@ -74,7 +74,7 @@ def test_log_of_constant_propensities_has_exact_intervals(odds):
         ([0.2, 0.3, 0.4], [0.2, 0.3, 0.5], False),
         ([0.02, 0.48, 0.4], [0.02, 0.48, 0.4], False),
         ([0.02, 0.48, 0.6], [0.02, 0.48, 0.6], False),
-        # One in a thousand too much may be all that the last action has: it could be hidden.
+        # An excess of one in a thousand may be the whole probability of the last action, which could be hidden.
         ([0.5, 0.5, 0.001], [0.5, 0.5, 0.001], False),
     ],
 )
@@ -83,7 +83,7 @@ def test_constant_propensities_are_recognized(least, most, is_steady):
 
 
 def committed(seed, n=600, explore=60):
-    """A log of explore-then-commit: uniform over two actions, then 0.9 for the one that looked better."""
+    """A log of explore-then-commit: uniform over two actions, then 0.9 for the action with the smaller mean loss."""
     rng, means = np.random.default_rng(seed), np.array([0.5, 0.6])
     a, losses, odds, expected = [], [], [], []
     p = np.array([0.5, 0.5])
@@ -156,7 +156,7 @@ def test_doubly_robust_interval_meets_its_hypothesis():
 
 
 def doubly_robust(a, losses, odds, q, span):
-    """Doubly robust terms row by row, from the rows before alone; the sum of squares around the clamped centers."""
+    """Doubly robust terms row by row, from earlier rows only; the sum of squares around the clamped centers."""
     k, terms, squares = q.shape[1], [], 0.0
     for t, arm in enumerate(a):
         mine = [losses[:t][a[:t] == i] for i in range(k)]
@@ -169,7 +169,7 @@ def doubly_robust(a, losses, odds, q, span):
 
 
 def empirical_bernstein(terms, squares, reach, level=0.95):
-    """The interval of mathematics/intervals.py, written down a second time."""
+    """The interval of mathematics/intervals.py, in a second implementation."""
     n = len(terms)
     count = 1 + math.ceil(0.5 * math.log2(n))
     u = [0.95 * 0.5**i for i in range(count)]
@@ -192,7 +192,7 @@ def varying(seed, n, span):
 
 @pytest.mark.parametrize("span", [(0.0, 1.0), (2.0, 5.0), (-3.0, 1.0)])
 def test_doubly_robust_estimate_of_a_policy_with_heavy_weights(span):
-    """Value and interval by the definition: no row's model has seen the row, and the reach counts model and weight.
+    """Value and interval by the definition: models use earlier rows only, and the range includes weight and model.
 
     |X - center| <= (1 + 1/propensity) max(width, |low|, |high|). Control: without the 1 the interval is narrower.
     """
@@ -212,7 +212,10 @@ def test_doubly_robust_estimate_of_a_policy_with_heavy_weights(span):
 
 
 def test_sums_of_a_policy_do_not_depend_on_blocks():
-    """The model is that of all rows before, also of those in blocks before. Control: a block alone is another log."""
+    """The model uses all earlier rows, including those in earlier blocks.
+
+    Control: a single block gives another result.
+    """
     a, losses, odds, q = varying(5, 900, (0.0, 1.0))
     rows = (a, losses, odds, q)
     cuts = [(0, 1), (1, 7), (7, 400), (400, 900)]
@@ -227,7 +230,7 @@ def test_sums_of_a_policy_do_not_depend_on_blocks():
 
 @pytest.mark.parametrize("gains", [False, True])
 def test_context_expert_advises_from_the_rows_before(gains):
-    """By the definition, row by row, with varying propensities. Control: advice that had seen its own row differs."""
+    """By the definition, row by row, with varying propensities. Control: advice that uses its own row differs."""
     rng, n = np.random.default_rng(8), 300
     a, losses, odds = rng.integers(3, size=n), rng.random(n), rng.choice([0.1, 0.3, 0.6], size=n)
     contexts = [str(i) for i in rng.integers(40, size=n)]
@@ -248,9 +251,10 @@ def test_context_expert_advises_from_the_rows_before(gains):
 
 
 def test_weights_below_1_on_average_are_rejected():
-    """A policy that plays action 1 only in rows where the log could not: one weight in twenty is 0, and none is more.
+    """A policy that plays action 1 only in rows where the log could not: one weight in twenty is 0.
 
-    The action has a propensity of 0.01 elsewhere, so that its own rows cannot show the hole. Control: always action 0.
+    The action has a propensity of 0.01 elsewhere, so its own rows do not show the missing support. Control: always
+    action 0.
     """
     rng, n = np.random.default_rng(2), 4000
     hole = rng.random(n) < 0.05

@@ -87,13 +87,13 @@ def test_names():
 
 @pytest.mark.parametrize("shape", [*SMOOTHINGS, "weibull:0.5", "tsallis:0.25"])
 def test_every_command_accepts_every_smoothing(shape):
-    """One grammar: what `play` takes, `route`, `replay` and `combine` take, and the other way round."""
+    """One grammar: `play`, `route`, `replay` and `combine` accept the same descriptions."""
     from hannan.cli.options import LearnerOptions, build_learner
     from hannan.tables.combine.losses import Absolute
     from hannan.tables.learner import for_decisions, for_forecasts
     from hannan.tables.route import _learner
 
-    # A scale, as a Gaussian has no other tuning.
+    # A scale, because a Gaussian has no other tuning.
     name = f"bandit:{shape}@fixed:2"
     played = build_learner(LearnerOptions("bandit", 3, smooth=shape, tuned="fixed", scale=2.0))
     assert played == build_learner(LearnerOptions(name, 3))

@@ -1,4 +1,4 @@
-"""What series of a panel learn from each other by default: initial weights, and the pool as a further member."""
+"""Sharing between series of a panel by default: initial weights, and the pool as a further member."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MODELS = ["m0", "m1", "m2"]
 
 
 def launches(series=5, rows=30, units=10.0, holes=0.1, seed=1):
-    """Series in units of their own; all but two begin later, each on a day of its own."""
+    """Series in different units; all but two begin later, each on a different day."""
     rng, parts = np.random.default_rng(seed), []
     for s in range(series):
         first = 0 if s < 2 else 8 + 3 * s
@@ -108,7 +108,7 @@ def test_units_of_a_series_do_not_matter():
 
 
 def test_forecasts_use_only_targets_known_before():
-    """Each target changes only forecasts of later days; the control is that it does change some of another series."""
+    """Each target changes only forecasts of later days; the control: it does change some of another series."""
     frame = launches()
     told = hn.combine(frame, "y", by="unique_id").forecast
     for row in (3, 40, 100):
@@ -146,7 +146,7 @@ def test_order_of_the_input_does_not_matter():
 
 
 def test_bounds_hold_with_the_fifth_member():
-    """In games against which a single series loses much: bounds over the mean and over every column."""
+    """Games in which a single series has a large loss: bounds over the mean and over every column."""
     rng = np.random.default_rng(5)
     for seed in range(10):
         frame = launches(series=4, rows=25, holes=0.0, seed=seed)
@@ -157,7 +157,7 @@ def test_bounds_hold_with_the_fifth_member():
 
 
 def test_a_misleading_fifth_member_costs_little_and_is_bounded():
-    """The theorem holds for any fifth member that uses the past only: here one that is always far off."""
+    """The theorem holds for any fifth member that uses the past only: here a member that is always far off."""
     frame = launches(series=2, rows=30, holes=0.0)
     table = table_of(frame)
     loss, rule = point_loss("absolute"), Rule()
@@ -167,7 +167,7 @@ def test_a_misleading_fifth_member_costs_little_and_is_bounded():
     good = each_series(table, loss, rule, None, Work())
     assert (bad.mixture[:, None] - bad.losses <= bad.bounds).all()
     assert (bad.mixture <= 1.25 * good.mixture).all()
-    assert (bad.mixed != good.mixed).any()  # the control: it is a member
+    assert (bad.mixed != good.mixed).any()  # the control: the pool is a member
 
 
 def test_result_states_which_series_share_weights():
@@ -176,7 +176,7 @@ def test_result_states_which_series_share_weights():
     text = str(default)
     assert "of the pool of all series when each series began" in text
     assert default.to_dict()["learns_from_pool"] == {"initial_weights": True, "member": True, "alone_because": None}
-    # Without times it is not known which targets of other series were known: the series are on their own.
+    # Without times, the targets known at each row are unknown: the series are combined separately.
     untimed = hn.combine(frame.drop(columns="ds"), "y", by="unique_id")
     alone = hn.combine(frame.drop(columns="ds"), "y", by="unique_id", pooled=False)
     assert (untimed.forecast == alone.forecast).all()

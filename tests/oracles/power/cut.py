@@ -1,4 +1,4 @@
-"""What a power cut leaves of a file: all that was synced, and of the rest some, none, or other bytes."""
+"""Simulate a power cut of a file: all synced bytes remain, and of the other bytes some, none, or different ones."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def cut(folder: Path, rng: random.Random) -> int:
-    """Cut the power of the stores in a folder; how many bytes were not on the disk for certain."""
+    """Cut the power of the stores in a folder; return the number of bytes that were not certainly on the disk."""
     lost = 0
     for live in sorted(folder.glob("*.db*")):
         if live.suffix == ".synced" or live.name.endswith((".lock", "-shm")):
@@ -19,7 +19,7 @@ def cut(folder: Path, rng: random.Random) -> int:
         after, changed = _after(now, sure, rng)
         lost += changed
         live.write_bytes(after)
-        synced.write_bytes(after)  # what is there after the cut, is on the disk
+        synced.write_bytes(after)  # the content after the cut, which is on the disk
     for shared in folder.glob("*.db-shm"):
         shared.unlink()  # memory
     return lost
@@ -31,7 +31,7 @@ def _after(now: bytes, sure: bytes, rng: random.Random) -> tuple[bytes, int]:
     out, changed = bytearray(padded[1]), 0
     at = 0
     while at < len(out):
-        # Only bytes that were written since the last sync are in doubt: a write does not harm its neighbours.
+        # Only bytes written since the last sync are uncertain: a write does not damage its neighbors.
         end = min(at + 512, len(out))
         if padded[0][at:end] != padded[1][at:end]:
             fate = rng.choice(("old", "new", "garbled"))

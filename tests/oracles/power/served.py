@@ -1,8 +1,9 @@
-"""A store under load, to be killed: forked off a process that has imported everything already.
+"""A store under load, to be killed: forked from a process that has imported everything already.
 
-Standard input has lines of JSON, `[path, mode, retry, seed]`; a child is forked for each, which opens the store, hands
-the tickets of the file `retry` back, and draws and settles from several threads. What it was acknowledged it writes to
-standard output: `pid N`, `opened`, `act TICKET`, `counted TICKET`, `before TICKET`, `refused TICKET why`.
+Standard input has lines of JSON, `[path, mode, retry, seed]`. For each line a child is forked, which opens the store,
+settles the tickets of the file `retry` again, and draws and settles from several threads. It writes every
+acknowledgement to standard output:
+`pid N`, `opened`, `act TICKET`, `counted TICKET`, `before TICKET`, `refused TICKET why`.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def load(store: Store, seed: int) -> None:
 
 
 def add_banner(store: Store, rng: random.Random) -> None:
-    """Add the learner; with other arms than before, a new stage of it begins."""
+    """Add the learner; if its arms have changed, a new stage begins."""
     names = ["red", "blue", "green"]
     store.add("banner", hn.Bandit(names if rng.random() < 0.9 else [*names, "white"], gains=True))
 
@@ -50,8 +51,8 @@ def add_banner(store: Store, rng: random.Random) -> None:
 def child(path: str, mode: str, retry: str, seed: int) -> None:
     rng = rng_of(seed)
     store = Store(path, snapshot_events=rng.choice((50, 1_000_000)), patience=20.0)
-    journal.PART_SIZE = rng.choice((1500, journal.PART_SIZE))  # of many parts, or of one
-    if mode == "early":  # the control: answers before it is on the disk
+    journal.PART_SIZE = rng.choice((1500, journal.PART_SIZE))  # with many parts, or with one
+    if mode == "early":  # the control: answers before the bytes are on the disk
         store.queue.journal.wait = lambda sequence: None  # type: ignore[method-assign]
     if mode == "unsynced":  # the other control: SQLite does not wait for the disk
         store.queue.backend._connection.execute("PRAGMA synchronous=OFF")  # type: ignore[attr-defined]
@@ -61,7 +62,7 @@ def child(path: str, mode: str, retry: str, seed: int) -> None:
     for ticket in Path(retry).read_text().split():
         hand_back(store, ticket)
     say("checked")
-    if rng.random() < 0.1:  # a change of arms among the decisions
+    if rng.random() < 0.1:  # a change of arms during the decisions
         threading.Timer(rng.uniform(0.0, 0.05), add_banner, (store, rng)).start()
     threads = [threading.Thread(target=load, args=(store, 100 * seed + k), daemon=True) for k in range(6)]
     for thread in threads:
