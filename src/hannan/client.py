@@ -43,6 +43,30 @@ class Decision(NamedTuple):
     probability: float
 
 
+class SlateDecision(NamedTuple):
+    """Slate of a service or a store.
+
+    Attributes
+    ----------
+    ticket : str
+        Ticket to pass to `observe` with the feedback, one number per shown item.
+    arms : list
+        Names of the shown items in the order in which they are shown, or their numbers if they have no names.
+    actions : list of int
+        Numbers of the items, from 0.
+    probabilities : list of float
+        Probability that the slate contains the item, one per shown item.
+    probability : float or None
+        Probability of the whole slate, if the draw of the learner has it.
+    """
+
+    ticket: str
+    arms: list[Any]
+    actions: list[int]
+    probabilities: list[float]
+    probability: float | None
+
+
 class Refused(ValueError):
     """Request that the service rejected.
 
@@ -119,8 +143,8 @@ class Client:
         self._headers = {"content-type": "application/json"} | ({"authorization": f"Bearer {key}"} if key else {})
         self._local = threading.local()
 
-    def act(self, name: str, key: int | str | None = None, id: str | None = None) -> Decision:
-        """Draw an arm.
+    def act(self, name: str, key: int | str | None = None, id: str | None = None) -> Any:
+        """Draw an arm, or a slate.
 
         Parameters
         ----------
@@ -133,24 +157,26 @@ class Client:
 
         Returns
         -------
-        Decision
-            Ticket, arm, action and probability.
+        Decision or SlateDecision
+            Ticket, arm, action and probability; a `SlateDecision` for a learner of slates.
         """
         body: dict[str, Any] = {"id": uuid.uuid4().hex if id is None else id}
         if key is not None:
             body["key"] = key
         shard = shard_of(name, key, len(self._places))
-        return Decision(**self._ask("POST", f"/v1/learners/{quote(name, safe='')}/act", body, shard))
+        told = self._ask("POST", f"/v1/learners/{quote(name, safe='')}/act", body, shard)
+        return SlateDecision(**told) if "arms" in told else Decision(**told)
 
-    def observe(self, ticket: str, reward: float | None = None, *, loss: float | None = None) -> bool:
+    def observe(self, ticket: str, reward: Any = None, *, loss: Any = None) -> bool:
         """Settle a decision with its reward or loss.
 
         Parameters
         ----------
         ticket : str
             Ticket of the decision.
-        reward, loss : float, optional
-            Exactly one of them: the reward of a learner of rewards, or the loss of a learner of losses.
+        reward, loss : float or list of float, optional
+            Exactly one of them: the reward of a learner of rewards, or the loss of a learner of losses. For a slate,
+            one number per shown item.
 
         Returns
         -------
@@ -356,7 +382,7 @@ def _place(url: str) -> _Place:
     return _Place(parts.hostname, parts.port, parts.scheme == "https", parts.path.rstrip("/"))
 
 
-def _feedback(ticket: str, reward: float | None, loss: float | None) -> dict[str, Any]:
+def _feedback(ticket: str, reward: Any, loss: Any) -> dict[str, Any]:
     if (reward is None) == (loss is None):
         raise ValueError(f"exactly one of reward and loss is required; got reward={reward!r}, loss={loss!r}")
     return {"ticket": ticket} | ({"reward": reward} if loss is None else {"loss": loss})

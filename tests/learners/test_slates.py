@@ -113,6 +113,25 @@ def test_size_one_equals_the_bandit():
     assert hn.SlateBandit(8, 1).bound(10_000).value == hn.Bandit(8).bound(10_000).value
 
 
+def test_probabilities_of_single_items_are_exact_up_to_rounding():
+    """Against 40 digits: three units of 2^-52, of which `hn.Bandit` itself needs seven."""
+    mpmath = pytest.importorskip("mpmath")
+    rng, worst = np.random.default_rng(3), 0.0
+    with mpmath.workdps(40):
+        for _ in range(60):
+            losses, scale = rng.random(6) * 10.0 ** rng.uniform(-1, 2), 10.0 ** rng.uniform(-0.3, 1)
+            gaps = [mpmath.mpf(float(x)) - mpmath.mpf(float(losses.min())) for x in losses]
+
+            def excess(mu, gaps=gaps, scale=scale):
+                return sum((gap / mpmath.mpf(scale) + mu) ** -2 for gap in gaps) - 1
+
+            mu = mpmath.findroot(excess, (1, 3), solver="anderson")
+            exact = [(gap / mpmath.mpf(scale) + mu) ** -2 for gap in gaps]
+            found = probabilities(losses, 1, scale)
+            worst = max(worst, *(abs(float(e - mpmath.mpf(float(x)))) for e, x in zip(exact, found, strict=True)))
+    assert worst <= 3.0 * 2.0**-52
+
+
 @pytest.mark.parametrize(
     ("learner", "value", "against"),
     [

@@ -13,10 +13,12 @@ from typing import Any, Self
 import numpy as np
 
 from hannan import validation
+from hannan.saving.formatting import counted
 from hannan.serving import CONFLICT, TICKET, UNKNOWN, Refused, journal
 from hannan.serving.expiry import Expiry
-from hannan.serving.journal import Damaged
+from hannan.serving.journal import Damaged, SlateAct, SlateFeedback
 from hannan.serving.stored_learner import PARTS, STATE, StoredLearner
+from hannan.serving.stored_slates import StoredSlates
 from hannan.serving.tickets import ARM, Ticket
 
 MAGIC = b"HNS2"
@@ -114,9 +116,12 @@ class Contents:
                 "the decision of this ticket is not in the journal: it was drawn by another copy of the store, after "
                 "the backup that this one was restored from",
             )
-        if ticket.kind != ARM:
-            raise Refused(TICKET, f"no learner takes feedback for slates; got a ticket of {len(ticket.arms)} arms")
-        return self.learners[ticket.learner]
+        found = self.learners[ticket.learner]
+        if (ticket.kind == ARM) is isinstance(found, StoredSlates):
+            raise Refused(
+                TICKET, f"{found.name!r} takes no feedback for a ticket of {counted(len(ticket.arms), 'arm')}"
+            )
+        return found
 
     def span(self, epoch: bytes) -> tuple[int, int]:
         """Return (first sequence of an epoch, sequence after the last one)."""
@@ -228,11 +233,19 @@ class Contents:
             elif isinstance(part, np.ndarray):
                 self._play(part, time)
             else:
-                raise Damaged(
-                    f"the journal has a slate at sequence {self.sequence}; no learner of this version shows slates"
-                )
+                self._slate(part)
         self.stamp(lambda sequence: time)
         self.sequence = first + len(body) // journal.SLOT
+
+    def _slate(self, part: SlateAct | SlateFeedback) -> None:
+        """Replay a slate or its feedback."""
+        stored = self.learners[part.learner] if part.learner < len(self.learners) else None
+        if not isinstance(stored, StoredSlates):
+            raise Damaged(f"the journal has a slate at sequence {self.sequence}; its learner does not show slates")
+        if not stored.replays(part):
+            raise Damaged(
+                f"replay differs from the journal at sequence {self.sequence}, learner {stored.name!r}: expected {part}"
+            )
 
     def _play(self, events: Any, time: float) -> None:
         """Replay events by learner: learners are independent of each other."""

@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hannan import _engine, validation
-from hannan.client import shard_of
+from hannan.client import SlateDecision, shard_of
 from hannan.serving import BODY, CONFLICT, ELSEWHERE, TICKET, Refused, journal
 from hannan.serving.backend import Backend, IdRecord, complete_snapshots, damaged
 from hannan.serving.contents import Contents, NewerVersion
-from hannan.serving.journal import ACT, EXPIRE, OBSERVE, Damaged, Journal
+from hannan.serving.journal import ACT, EXPIRE, OBSERVE, Damaged, Journal, SlateFeedback
 from hannan.serving.stored_learner import StoredLearner
-from hannan.serving.tickets import Key, TicketSigner, checked_id, checked_key, key_bytes
+from hannan.serving.stored_slates import StoredSlates, slate_act
+from hannan.serving.tickets import ARM, Key, Ticket, TicketSigner, checked_id, checked_key, key_bytes
 
 _NO_KEY = key_bytes(None)
 
@@ -127,10 +128,11 @@ class Counts:
         if found is not None:
             self.arms[learner, new] = found
 
-    def draw(self, learner: str, arm: Any) -> None:
-        """Count one decision."""
+    def draw(self, learner: str, *arms: Any) -> None:
+        """Count one decision, which has one arm or the items of a slate."""
         self.decisions += 1
-        self.tally(learner, arm).draws += 1
+        for arm in arms:
+            self.tally(learner, arm).draws += 1
 
     def draw_many(self, learner: str, label: Callable[[int], Any], arms: NDArray[Any]) -> None:
         """Count decisions, given the indices of their arms."""
@@ -159,6 +161,22 @@ class Counts:
                 tally = self.tally(learner, label(arm))
                 tally.settled += count
                 tally.sum += sums[arm]
+
+
+def _slate(ticket: str, stored: StoredLearner, items: Any, inclusion: Any, probability: float) -> SlateDecision:
+    """Return a slate with the present names of its items."""
+    whole = None if math.isnan(probability) else probability
+    labels = stored.arms.labels
+    return SlateDecision(ticket, [labels[item] for item in items], list(items), list(inclusion), whole)
+
+
+def _checked_feedback(stored: StoredSlates, said: Ticket, reward: Any, loss: Any) -> tuple[float, ...] | None:
+    """Return the feedback for a pending slate, None for a slate that is settled; raise Refused if it is invalid."""
+    values = stored.values(reward, loss, len(said.arms))
+    move, same = stored.found(said)
+    if not same:
+        raise Refused(TICKET, _ALTERED_TICKET)
+    return None if move is None else values
 
 
 #: State of a decision, in the codes of the engine.
@@ -227,10 +245,12 @@ class DecisionQueue:
             number, former = len(self.contents.learners), getattr(learner, "_formerly", None)
             # A program may add its learner again with a default that an earlier version had.
             stored = (
-                None if there is None or former is None else StoredLearner(number, name, former, arms, wait, default)
+                None
+                if there is None or former is None
+                else StoredLearner.of(number, name, former, arms, wait=wait, default=default)
             )
             if stored is None or there is None or not stored.differs_in_arms_only(there):
-                stored = StoredLearner(number, name, learner, arms, wait, default)
+                stored = StoredLearner.of(number, name, learner, arms, wait=wait, default=default)
             if there is not None and not there.changes(stored):
                 return False, self._declare(there, stored)
             if there is not None:
@@ -306,8 +326,8 @@ class DecisionQueue:
                 whose = f"{name!r}" if key is None else f"key {key!r} of {name!r}"
                 raise Refused(ELSEWHERE, f"{whose} belongs to shard {shard}; this is shard {self.backend.shard}")
 
-    def draw(self, name: str, key: Any = None, id: str | None = None) -> tuple[Decision, int]:
-        """Return (decision, sequence)."""
+    def draw(self, name: str, key: Any = None, id: str | None = None) -> tuple[Any, int]:
+        """Return (decision or slate, sequence)."""
         key = checked_key(key)
         self._here(name, (key,))
         id = checked_id(id)
@@ -317,10 +337,38 @@ class DecisionQueue:
                 place = (stored.root, key_bytes(key), id)
                 before = self._recent_ids.get(place) or self.journal.read(partial(self.backend.asked, *place))
                 if before is not None:
-                    fields = self.signer.parse(before)
-                    label = self.contents.learners[fields.learner].arms.label(fields.arm)
-                    return Decision(before, label, fields.arm, fields.probability), self.contents.sequence
+                    return self._drawn_before(before), self.contents.sequence
+            if isinstance(stored, StoredSlates):
+                return self._show(stored, key, place)
             return self._draw_one(stored, key, place)
+
+    def _drawn_before(self, ticket: str) -> Decision | SlateDecision:
+        """Return the decision of a ticket."""
+        fields = self.signer.parse(ticket)
+        stored = self.contents.learners[fields.learner]
+        if fields.kind == ARM:
+            return Decision(ticket, stored.arms.label(fields.arm), fields.arm, fields.probability)
+        return _slate(ticket, stored, fields.arms, fields.probabilities, fields.probability)
+
+    def _show(self, stored: StoredSlates, key: Key, place: IdKey | None) -> tuple[SlateDecision, int]:
+        """Draw one slate."""
+        stored.require_no_key(key)
+        self.journal.alive()
+        try:
+            shown = slate_act(stored, stored.show())
+            slate, sequence = shown.slate, self.contents.sequence
+            text = self.signer.slate(stored.stage, slate, sequence, shown.round, _NO_KEY)
+            body = journal.slate(shown)
+        except BaseException as error:  # drawn but not written: memory and disk differ
+            self.journal.fail(error)
+            raise
+        asked = None
+        if place is not None:
+            asked = IdRecord(*place, text, self.journal.clock.now())
+            self._recent_ids[place] = text
+        found = _slate(text, stored, slate.arms, slate.inclusion, slate.probability)
+        self.counts.draw(stored.name, *found.arms)
+        return found, self._append(body, asked)
 
     def draws(self, name: str, count: int, told: Telling[Any] = listed) -> tuple[Any, int]:
         """Return (`count` decisions of the learner without a key, sequence), drawn atomically."""
@@ -381,6 +429,8 @@ class DecisionQueue:
 
     def _draw(self, name: str, keys: list[Any] | None, count: int, told: Telling[Any]) -> tuple[Any, int]:
         stored = self.contents.find(name)
+        if isinstance(stored, StoredSlates):
+            raise Refused(BODY, f"{name!r} shows slates, one per request; omit count and keys")
         self.journal.alive()
         if keys is None:
             numbers, body, whose = np.zeros(count, dtype=np.int64), b"", None
@@ -411,12 +461,21 @@ class DecisionQueue:
             if len(feedback) == 1:
                 return self._settle_one(*feedback[0])
             told: dict[tuple[int, int], list[tuple[int, int, int, float, float]]] = {}
+            slates: list[tuple[StoredSlates, int, tuple[float, ...]]] = []
             seen: set[tuple[int, int, int]] = set()
             counted: list[bool] = []
             for ticket, reward, loss in feedback:
                 said = self.signer.parse(ticket)
-                value = self.contents.owner(said).value(reward, loss)
+                owner = self.contents.owner(said)
                 whose = (said.learner, int(said.key is not None))
+                if isinstance(owner, StoredSlates):
+                    values = _checked_feedback(owner, said, reward, loss)
+                    counted.append(values is not None and (*whose, said.round) not in seen)
+                    if values is not None and counted[-1]:
+                        slates.append((owner, said.round, values))
+                    seen.add((*whose, said.round))
+                    continue
+                value = owner.value(reward, loss)
                 if (*whose, said.round) not in seen:
                     seen.add((*whose, said.round))
                     told.setdefault(whose, []).append((len(counted), said.round, said.arm, said.probability, value))
@@ -425,6 +484,8 @@ class DecisionQueue:
             self.journal.alive()
             body = b""
             try:
+                for owner, round, values in slates:
+                    body += self._settle_slate(owner, round, values)
                 for stored, keyed, rounds, arms, values in plan:
                     if len(rounds):
                         self._counting(stored, self.contents.sequence + len(body) // journal.SLOT)
@@ -442,6 +503,8 @@ class DecisionQueue:
         """Settle one decision; a fast path without arrays."""
         said = self.signer.parse(ticket)
         stored, keyed = self.contents.owner(said), int(said.key is not None)
+        if isinstance(stored, StoredSlates):
+            return self._settle_one_slate(stored, said, reward, loss)
         value, fleet = stored.value(reward, loss), stored.fleets[keyed]
         self.journal.alive()
         try:
@@ -458,6 +521,30 @@ class DecisionQueue:
             return [False], self.contents.sequence  # a repeat waits for the original feedback
         self.counts.settle(stored.name, stored.arms.label(arm), value)
         return [True], self._append(journal.record(OBSERVE, arm, said.learner, said.round, value, keyed))
+
+    def _settle_one_slate(
+        self, stored: StoredSlates, said: Ticket, reward: Any, loss: Any
+    ) -> tuple[list[bool], int]:  # fmt: skip
+        values = _checked_feedback(stored, said, reward, loss)
+        self.journal.alive()
+        self.counts.feedback([values is not None])
+        if values is None:
+            return [False], self.contents.sequence  # a repeat waits for the original feedback
+        try:
+            body = self._settle_slate(stored, said.round, values)
+        except BaseException as error:
+            self.journal.fail(error)
+            raise
+        return [True], self._append(body)
+
+    def _settle_slate(self, stored: StoredSlates, round: int, values: tuple[float, ...]) -> bytes:
+        """Settle a pending slate; return the record."""
+        items = stored.pending[round].action
+        body = journal.slate_feedback(SlateFeedback(journal.SLATE_OBSERVE, stored.number, 0, round, values))
+        stored.settle_slate(round, values)
+        for item, value in zip(items, values, strict=True):
+            self.counts.settle(stored.name, stored.arms.label(item), value)
+        return body
 
     def _open(self, number: int, keyed: int, rows: list[Any], counted: list[bool]) -> Any:
         """Return (learner, keyed, tickets, arms, values) of the pending decisions, and mark them as counted."""

@@ -13,8 +13,10 @@ import numpy as np
 from hannan.serving import BODY, Refused, journal
 from hannan.serving.backend import Backend, complete_snapshots, damaged
 from hannan.serving.contents import Contents
-from hannan.serving.journal import ACT, EXPIRE, OBSERVE, Damaged
+from hannan.serving.journal import ACT, EXPIRE, OBSERVE, Damaged, SlateAct, SlateFeedback
 from hannan.serving.stored_learner import StoredLearner
+from hannan.serving.stored_slates import StoredSlates
+from hannan.serving.tickets import Slate
 from hannan.tables.write import guarded
 
 
@@ -207,6 +209,8 @@ def rows_of(
     `stage` and those drawn before the time `since`.
     """
     stages = [one for one in stored.stages if stage is None or one.stage.ordinal == stage]
+    if isinstance(stored, StoredSlates):
+        return _slate_rows(backend, stages, end, since, stored.learner.gains)
     numbers = [one.number for one in stages]
     acts, ends, times, settled, places = [], [], [], [], []
     for first, blob in backend.groups(0):
@@ -243,6 +247,45 @@ def rows_of(
             columns.update(_weights(stages, one, act[drawn], smallest, rebuilt[one.number]))
         found.append(_named(columns, one, act[drawn]["arm"], place[drawn]) if renamed else columns)
     return {name: np.concatenate([columns[name] for columns in found]) for name in found[0]}
+
+
+def _slate_rows(
+    backend: Backend, stages: list[StoredLearner], end: int, since: float | None, gains: bool
+) -> dict[str, Any]:
+    """Return the columns of the slates before sequence `end`, one row per shown item.
+
+    slate (round of the stage), time (of the draw), arm, probability (that the slate contains the item),
+    slate_probability (NaN if it is not known), reward (or loss), settled (time of the feedback), and stage.
+    """
+    mine = {one.number: one for one in stages}
+    shown: dict[tuple[int, int], tuple[float, Slate]] = {}
+    told: dict[tuple[int, int], tuple[float, tuple[float, ...]]] = {}
+    for first, blob in before(backend, 0, end):
+        body, time = opened(backend, first, blob)
+        for _, part in journal.decode_group(body) if journal.has_tails(body) else ():
+            if isinstance(part, SlateAct) and part.learner in mine and (since is None or time >= since):
+                shown[part.learner, part.round] = time, part.slate
+            elif isinstance(part, SlateFeedback) and part.learner in mine:
+                told[part.learner, part.round] = time, part.values
+    rows = []
+    for (number, round), (time, slate) in shown.items():
+        done, values = told.get((number, round), (math.nan, (math.nan,) * len(slate.arms)))
+        labels, ordinal = mine[number].arms.labels, mine[number].stage.ordinal
+        for arm, p, value in zip(slate.arms, slate.inclusion, values, strict=True):
+            rows.append((round, time, str(labels[arm]), p, slate.probability, value, done, ordinal))
+    names = (
+        "slate",
+        "time",
+        "arm",
+        "probability",
+        "slate_probability",
+        "reward" if gains else "loss",
+        "settled",
+        "stage",
+    )
+    columns = zip(*rows, strict=True) if rows else [()] * len(names)
+    kinds = (np.int64, float, object, float, float, float, float, np.int64)
+    return {name: np.array(column, dtype=kind) for name, column, kind in zip(names, columns, kinds, strict=True)}
 
 
 def _of_stage(

@@ -130,8 +130,7 @@ def _state(contents: Contents) -> bytes:
     """Return a digest of all learners; bundles of expiring decisions depend on the times of snapshots."""
     digest = hashlib.blake2b(str(contents.sequence).encode())
     for stored in contents.learners:
-        for fleet in stored.fleets:
-            digest.update(b"" if fleet is None else fleet.to_bytes())
+        digest.update(stored.digest())
     return digest.digest()
 
 

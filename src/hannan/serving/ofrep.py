@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import UNSET
 
-from hannan.serving import BODY, BUSY, UNKNOWN, Refused, schemas
+from hannan.serving import BODY, BUSY, CONFLICT, UNKNOWN, Refused, schemas
 from hannan.serving.decisions import DecisionQueue
 from hannan.serving.schemas import Flag
 from hannan.serving.service import JSON, TEXT, Answer, Request, Service
 from hannan.serving.stored_learner import StoredLearner
+from hannan.serving.stored_slates import StoredSlates
 from hannan.serving.tickets import Key, checked_key
 
 #: Error codes of the protocol.
@@ -118,6 +119,8 @@ def _evaluated(queue: DecisionQueue, name: str, subject: Subject) -> tuple[Flag,
     """Return (flag, sequence of its decision)."""
     with queue.lock:
         stored, _ = queue.look(name)
+        if isinstance(stored, StoredSlates):
+            raise Refused(CONFLICT, f"{name!r} shows slates; a flag has one value")
         decision, sequence = queue.draw(name, subject.key, subject.id)
         if str(decision.arm) not in stored.arms.available_names:
             # The arm has been retired: decide again, once per retirement.

@@ -150,7 +150,7 @@ def openapi(_: Service, request: Request) -> Answer:
 
 ROUTES = (
     Route("POST", "/v1/learners/{name}/act", "act", service.act, schemas.ActBody,
-          (schemas.Decided, schemas.DecidedMany)),
+          (schemas.Decided, schemas.DecidedMany, schemas.DecidedSlate)),
     Route("POST", "/v1/observe", "observe", service.observe, schemas.Feedback | list[schemas.Feedback],
           (schemas.Counted, schemas.CountedMany)),
     Route("GET", "/v1/learners", "", service.learners, None, (schemas.Learners,)),

@@ -13,6 +13,10 @@ Whole = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 Key = Text | Whole
 
 
+#: One number per item of a slate.
+Values = Annotated[list[float], Meta(min_length=1, max_length=256)]
+
+
 class ActBody(Struct, forbid_unknown_fields=True):
     """One decision, `count` decisions, or one decision per key of `keys`. A repeated `id` returns the same decision."""
 
@@ -23,11 +27,11 @@ class ActBody(Struct, forbid_unknown_fields=True):
 
 
 class Feedback(Struct, forbid_unknown_fields=True):
-    """Feedback: the reward or the loss of a decision."""
+    """Feedback: the reward or the loss of a decision; for a slate, one number per shown item."""
 
     ticket: Annotated[str, Meta(max_length=4096)]
-    reward: float | bool | UnsetType = UNSET
-    loss: float | bool | UnsetType = UNSET
+    reward: float | bool | Values | UnsetType = UNSET
+    loss: float | bool | Values | UnsetType = UNSET
 
 
 class LearnerBody(Struct, forbid_unknown_fields=True):
@@ -66,6 +70,19 @@ class Decided(Struct):
     arm: str | int
     action: int
     probability: float
+
+
+class DecidedSlate(Struct):
+    """Slate: items in the order in which they are shown, and the probability that the slate contains each of them.
+
+    `probability` is that of the whole slate, or null if the draw of the learner does not have it.
+    """
+
+    ticket: str
+    arms: list[str | int]
+    actions: list[int]
+    probabilities: list[float]
+    probability: float | None
 
 
 class DecidedMany(Struct):

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import UNSET
 
 from hannan import saving, validation
+from hannan.client import SlateDecision
 from hannan.learners import names
 from hannan.players.evidence import Means
 from hannan.serving import BODY, BUSY, CODES, UNKNOWN, Ended, Refused, schemas
@@ -140,7 +141,8 @@ def act(service: Service, request: Request) -> Answer:
         return _many(service, *service.queue.draws_for(request.name, list(asked.keys), as_json))
     if asked.count is None:
         decision, sequence = service.queue.draw(request.name, asked.key, asked.id)
-        return Answer(200, schemas.encode(schemas.Decided(*decision)), JSON, sequence)
+        one = schemas.DecidedSlate if isinstance(decision, SlateDecision) else schemas.Decided
+        return Answer(200, schemas.encode(one(*decision)), JSON, sequence)
     if asked.id is not None or asked.key is not None:
         raise Refused(BODY, "count cannot be combined with key or id")
     return _many(service, *service.queue.draws(request.name, service.check_batch(asked.count), as_json))

@@ -16,12 +16,13 @@ from hannan.players.evidence import Evidence, Means
 from hannan.players.fleet_certificate import FleetCertificate
 from hannan.serving import Ended, journal, log
 from hannan.serving.backend import Backend, complete_snapshots
-from hannan.serving.decisions import Decision, DecisionQueue
+from hannan.serving.decisions import DecisionQueue
 from hannan.serving.evidence import of_shard
-from hannan.serving.journal import ACT
+from hannan.serving.journal import ACT, SlateAct
 from hannan.serving.keys import MAX_PAGE, KeyList, listed
 from hannan.serving.log import rows_of
 from hannan.serving.stored_learner import StoredLearner
+from hannan.serving.stored_slates import StoredSlates
 from hannan.serving.tickets import checked_key
 
 #: Groups deleted in one transaction: other writes wait meanwhile.
@@ -55,6 +56,11 @@ def _end(queue: DecisionQueue, youngest: float) -> tuple[int, int]:
 def _needed(queue: DecisionQueue, body: bytes) -> bool:
     """Return whether a decision of this group is pending."""
     for _, part in journal.decode_group(body):
+        if isinstance(part, SlateAct):
+            stored = queue.contents.learners[part.learner]
+            with queue.lock:
+                if isinstance(stored, StoredSlates) and part.round in stored.pending:
+                    return True
         if not isinstance(part, np.ndarray):
             continue
         acts = part[part["kind"] == ACT]
@@ -485,9 +491,9 @@ class Store:
         Returns
         -------
         DataFrame or dict of str to array
-            One row per decision, as a pandas frame if pandas is installed. Columns: key (if there are keys), round,
-            time, arm, probability, reward (or loss), settled, expired, stage and smallest_probability. Reward (or loss)
-            and settled are NaN for pending decisions.
+            One row per decision, or per shown item of a slate, as a pandas frame if pandas is installed. Columns: key
+            (if there are keys), round, time, arm, probability, reward (or loss), settled, expired, stage and
+            smallest_probability. Reward (or loss) and settled are NaN for pending decisions.
 
         Raises
         ------
@@ -496,6 +502,9 @@ class Store:
 
         Notes
         -----
+        The columns of a log of slates are slate (its round), time, arm, probability (that the slate contains the
+        item), slate_probability, reward (or loss), settled and stage. Pass them to `hn.replay` with by="items".
+
         The smallest probability, at each draw, of any arm in the table is computed by replaying the journal. It is 0 if
         one of these arms could not be drawn, and NaN if the state at the draw cannot be rebuilt because events were
         pruned. Arms without a decision in the selected rows do not count.
@@ -537,8 +546,8 @@ class Store:
 
     # Decisions
 
-    def act(self, name: str, key: Any = None, id: str | None = None) -> Decision:
-        """Draw an arm. Return when the decision is on the disk.
+    def act(self, name: str, key: Any = None, id: str | None = None) -> Any:
+        """Draw an arm, or a slate. Return when the decision is on the disk.
 
         Parameters
         ----------
@@ -552,8 +561,9 @@ class Store:
 
         Returns
         -------
-        Decision
-            Ticket, arm, action (number of the arm) and probability.
+        Decision or SlateDecision
+            Ticket, arm, action (number of the arm) and probability. For a learner of slates: ticket, arms, actions,
+            probabilities (that the slate contains the item), and the probability of the slate or None.
 
         Raises
         ------
@@ -583,10 +593,10 @@ class Store:
         ----------
         ticket : str
             Ticket that `act` returned.
-        reward : float, optional
-            Reward, for a learner of rewards.
-        loss : float, optional
-            Loss, for a learner of losses.
+        reward : float or list of float, optional
+            Reward, for a learner of rewards. For a slate, one number per shown item.
+        loss : float or list of float, optional
+            Loss, for a learner of losses. For a slate, one number per shown item.
 
         Returns
         -------

@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -269,7 +269,7 @@ def certificate(fleet: Fleet, number: int, delta: float | None) -> Any:
 MAX_ARMS = 1 << 16
 MAX_NAME_LENGTH = 100
 #: Binary parts of the state in a snapshot, and fields of its JSON text.
-PARTS = ("alone", "keyed", "expiry", "evidence")
+PARTS = ("alone", "keyed", "expiry", "evidence", "slates")
 STATE = {
     "name", "learner", "arms", "wait", "default", "names", "expiry", "stage", "evidence", "renamings", "declared"
 }  # fmt: skip
@@ -308,6 +308,12 @@ class StoredLearner:
     that of a fleet: the number of the learner, and its round in the lower 32 bits.
     """
 
+    #: Subclasses for learners whose decisions are not one arm, by class of the learner.
+    kinds: ClassVar[dict[type, type[StoredLearner]]] = {}
+
+    def __init_subclass__(cls, of: type) -> None:
+        StoredLearner.kinds[of] = cls
+
     def __init__(
         self, number: int, name: str, learner: Any, arms: Any = None, wait: Any = None, default: Any = None
     ) -> None:
@@ -317,18 +323,30 @@ class StoredLearner:
         self.root = number
         self.earlier: StoredLearner | None = None
         self.later: StoredLearner | None = None
-        # A single learner also records its realized stability.
-        unkeyed = _fleet(learner, name, diagnosed=True)
-        unkeyed.number([0], touch=True)
-        self.fleets: list[Fleet | None] = [unkeyed, None]
+        self.fleets, sleeps = self._open_fleets(learner, wait)
         self.n, self._entropy = int(learner.n), 0
-        self.arms = Arms(name, self.n, getattr(learner, "arms", None), arms, unkeyed._sleeps)
+        self.arms = Arms(name, self.n, getattr(learner, "arms", None), arms, sleeps)
         low, high = learner.loss_range
         self.expiry: Expiry | None = checked_expiry(wait, default, low, high)
         self._told = {"learner": saving.describe(learner), "arms": arms, "wait": wait, "default": default}
         self.declared = self.description()
         #: None for earlier stages, learners with very many arms, and contents that are replayed without evidence.
         self.evidence: EvidenceTable | None = None
+
+    @staticmethod
+    def of(
+        number: int, name: str, learner: Any, arms: Any = None, *, wait: Any = None, default: Any = None
+    ) -> StoredLearner:
+        """Return the first stage of a learner, of the class for its kind of decisions."""
+        kind = StoredLearner.kinds.get(type(learner), StoredLearner)
+        return kind(number, name, learner, arms, wait, default)
+
+    def _open_fleets(self, learner: Any, wait: Any) -> tuple[list[Fleet | None], bool]:
+        """Return (fleets without and with keys, whether unavailable arms are covered by a proof)."""
+        # A single learner also records its realized stability.
+        unkeyed = _fleet(learner, self.name, diagnosed=True)
+        unkeyed.number([0], touch=True)
+        return [unkeyed, None], unkeyed._sleeps
 
     # Description
 
@@ -413,7 +431,7 @@ class StoredLearner:
         """Return a stage of the same learner with these arms."""
         # The stored description is not used, because it may state a scale that was tuned for the number of arms.
         learner = _with_arms(self.learner, names)
-        return StoredLearner(number, self.name, learner, None, self._told["wait"], self._told["default"])
+        return StoredLearner.of(number, self.name, learner, wait=self._told["wait"], default=self._told["default"])
 
     @property
     def all_arms(self) -> list[list[list[str]]]:
@@ -757,6 +775,7 @@ class StoredLearner:
         """Return the state for a snapshot as JSON, and functions that make its binary parts in pieces, by name."""
         fleets = dict(zip(PARTS, self.fleets, strict=False))
         blobs = {name: fleet_file.gathered(fleet) for name, fleet in fleets.items() if fleet is not None}
+        blobs |= self._blobs()
         expiry = None
         if self.expiry is not None:
             expiry, more = self.expiry.state()
@@ -781,7 +800,7 @@ class StoredLearner:
         found.arms.renamings = [Renaming(*one) for one in told.get("renamings", [])]
         if "declared" in told:
             found.declare(told["declared"])
-        found.fleets = [_recovered(blobs["alone"]), _recovered(blobs["keyed"]) if "keyed" in blobs else None]
+        found._recover(blobs)
         if found.expiry is not None:
             found.expiry.restore(told["expiry"], blobs["expiry"])
         if "evidence" in told:
@@ -797,7 +816,19 @@ class StoredLearner:
     def described(cls, number: int, told: dict[str, Any]) -> StoredLearner:
         """Return the learner of a note of the journal."""
         learner = saving.build(told["learner"])
-        return cls(number, told["name"], learner, told["arms"], told["wait"], told["default"])
+        return StoredLearner.of(number, told["name"], learner, told["arms"], wait=told["wait"], default=told["default"])
+
+    def _blobs(self) -> dict[str, Callable[[], list[bytes]]]:
+        """Return functions that make the parts of a snapshot that no fleet has."""
+        return {}
+
+    def _recover(self, blobs: dict[str, bytes]) -> None:
+        """Restore the decisions of a snapshot."""
+        self.fleets = [_recovered(blobs["alone"]), _recovered(blobs["keyed"]) if "keyed" in blobs else None]
+
+    def digest(self) -> bytes:
+        """Return bytes that change with the state of the learner, for comparisons."""
+        return b"".join(b"" if fleet is None else fleet.to_bytes() for fleet in self.fleets)
 
 
 #: Fields of the stored description of a learner that depend on its arms.
