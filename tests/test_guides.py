@@ -31,6 +31,7 @@ SHOWN = {"", "text", "console", "toml", "json", "math", "{toctree}"}
 ELSEWHERE = {
     "SLURMCluster": "needs a cluster",
     "FastAPI(": "tests/serving/test_web.py serves it and clicks",
+    "litellm.Router(": "tests/interop/test_litellm.py runs it in an environment of its own",
 }
 
 
