@@ -174,7 +174,9 @@ def test_the_log_is_that_of_a_replay_by_items(path: Path) -> None:
             paid += values.sum()
             store.observe(move.ticket, values.tolist())
         last = store.act("page")
-        columns = store._columns("page")
+        table = store.log("page")
+        rejected(lambda: store.log("page", weights=True), "weights", "page")
+        columns = {name: np.asarray(table[name]) for name in table}
     assert len(columns["slate"]) == 1202
     assert np.isnan(columns["reward"]).sum() == 2
     assert columns["arm"][-2:].tolist() == last.arms

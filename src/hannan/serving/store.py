@@ -534,6 +534,8 @@ class Store:
         since = None if since is None else validation.between(since, 0.0, 1e12, "since")
         with self.queue.lock:
             stored, sequence = self.queue.look(name)
+            if weights and isinstance(stored, StoredSlates):
+                raise ValueError(f"weights is not available for slates: {name!r} shows slates; got weights=True")
             stage = None if stage is None else _stage(stored, stage).stage.ordinal
 
         def columns() -> dict[str, Any]:
