@@ -313,7 +313,8 @@ def test_frames_of_statsforecast_and_mlforecast(quantiles, indexed):
     frame = nixtla(quantiles)
     told = hn.combine(frame.set_index("unique_id") if indexed else frame, "y", by="unique_id")
     out = told.to_frame()
-    names = ["forecast-lo-95", "forecast-lo-80", "forecast-hi-80", "forecast-hi-95"] if quantiles else ["forecast"]
+    levels = ["forecast-lo-95", "forecast-lo-80", "forecast-hi-80", "forecast-hi-95"] if quantiles else []
+    names = ["forecast", *levels]
     assert list(out) == ["unique_id", "cutoff", "ds", *names]
     merged = frame.merge(out, on=["unique_id", "ds", "cutoff"], validate="one_to_one")
     assert len(merged) == len(frame)
@@ -325,7 +326,7 @@ def test_frames_of_statsforecast_and_mlforecast(quantiles, indexed):
         low, high = merged[["Naive", "AutoARIMA"]].min(axis=1), merged[["Naive", "AutoARIMA"]].max(axis=1)
         assert ((low - 1e-12 <= merged.forecast) & (merged.forecast <= high + 1e-12)).all()
     else:
-        assert "Naive, AutoARIMA: point forecasts of the same models" in str(told)
+        assert "point forecasts  " in str(told)
 
 
 def test_weights_have_the_format_of_forecast_hubs(tmp_path):
@@ -592,7 +593,7 @@ def test_progress_bar_counts_every_row_of_every_pass(monkeypatch):
 
     monkeypatch.setattr(passes, "Progress", Counted)
     monkeypatch.setattr("hannan.tables.combine.panel.STRETCH", 7)
-    frame, quantiled = panel(), nixtla(quantiles=True)
+    frame, quantiled = panel(), nixtla(quantiles=True).drop(columns=["Naive", "AutoARIMA"])
     whole = hn.combine(frame, "y", by="unique_id", pooled=True).forecast
     hn.combine(frame, "y", by="unique_id")
     hn.combine(quantiled, "y", by="unique_id", per_quantile=True)

@@ -229,13 +229,14 @@ def test_other_invalid_input_is_rejected():
     assert hn.combine(frame[["m0-lo-90", "m1-lo-90", "y"]], "y", "pinball:0.05").forecast.ndim == 1
 
 
-def test_point_forecasts_of_models_with_quantiles_are_omitted_and_listed():
+def test_point_forecasts_of_models_with_quantiles_are_combined_too():
     frame = table().drop(columns=["day", *(f"m{k}-median" for k in range(3))])
     for k in range(3):
         frame[f"m{k}"] = frame[f"m{k}-lo-50"]
     told = hn.combine(frame, "y")
     assert told.levels == (0.05, 0.25, 0.75, 0.95)
-    assert "m0, m1, m2: point forecasts of the same models" in str(told)
+    assert "point forecasts" in str(told)
+    assert (told.points == hn.combine(frame[["m0", "m1", "m2", "y"]], "y").forecast).all()
 
 
 def test_very_many_levels():

@@ -44,15 +44,13 @@ class Lines:
         from hannan.tables.combine.function import key_of
 
         run = self._run
-        first = key_of(self._time, [*run.models, *run.written, *run.ends])
-        return [first, *run.written, *run.ends, *(["played"] if run.draws else []), *run.models]
+        first = key_of(self._time, [*run.models, *run.heads])
+        return [first, *run.heads, *(["played"] if run.draws else []), *run.models]
 
     def _cells(self, answers: Answers, t: int) -> list[Any]:
-        mixed = answers.forecast[t].tolist()
         played = [] if answers.played is None else [self._run.models[answers.played[t]]]
-        quantiles = mixed if self._run.levels else [mixed]
-        ends = self._ends(answers, t).values()
-        return [self._place(answers, t), *quantiles, *ends, *played, *answers.weights[t].tolist()]
+        told = [float(column[t]) for column in self._run.table_of(answers).values()]
+        return [self._place(answers, t), *told, *played, *answers.weights[t].tolist()]
 
     def _object(self, answers: Answers, t: int) -> str:
         run, mixed = self._run, answers.forecast[t].tolist()
@@ -62,7 +60,8 @@ class Lines:
         # The keys do not depend on the name of the column of times.
         key = "row" if self._time is None else "time"
         intervals = {name: end if isfinite(end) else None for name, end in self._ends(answers, t).items()}
-        told = {key: self._place(answers, t), "forecast": forecast, **intervals, **played, "weights": weights}
+        point = {} if answers.points is None else {"point": float(answers.points[t])}
+        told = {key: self._place(answers, t), "forecast": forecast, **point, **intervals, **played, "weights": weights}
         return json.dumps(told, ensure_ascii=False)
 
     def _ends(self, answers: Answers, t: int) -> dict[str, float]:

@@ -173,6 +173,8 @@ class Answered:
     issued: str
     forecast: Any
     intervals: Any = None
+    #: Combined point forecast, if quantiles and points are combined.
+    point: float | None = None
 
 
 @dataclass(frozen=True)
@@ -211,6 +213,9 @@ class Recent:
             bands = [(f"{100.0 * (levels[b] - levels[a]):.4g}%", told[:, a], told[:, b]) for a, b in kept]
             if any(middle in pair for pair in kept):
                 center = np.full(len(rows), np.nan)  # no level is in the middle
+        points = [one.point for one in rows if one.point is not None]
+        if len(points) == len(rows):
+            center, named = np.array(points), "forecast"
         if len(coverages):
             pairs = np.array([one.intervals for one in rows], dtype=np.float64)
             bands = [(f"{100.0 * coverages[k]:.4g}%", pairs[:, k, 0], pairs[:, k, 1])
@@ -262,6 +267,10 @@ def recent_figure(recent: Recent, what: str = "") -> Figure:
                 if np.isfinite(low[k]) and np.isfinite(high[k]) and low[k] <= high[k]]  # fmt: skip
         if rows:
             layers.append(Layer("band", tuple(rows), x="row", group="issued"))
+    line = [{"row": at[k], "y": float(recent.center[k]), "series": recent.named, "issued": name}
+            for name, window in windows for k in window if np.isfinite(recent.center[k])]  # fmt: skip
+    if line:
+        layers.append(Layer("line", tuple(line), x="row", series="series", group="issued"))
     for band, low, high in recent.bands:  # one-sided intervals have one finite end
         for what_end, end, other in (("lower", low, high), ("upper", high, low)):
             ends = [{"row": at[k], "y": float(end[k]), "series": f"{what_end} end, {band}", "issued": name}
@@ -269,10 +278,6 @@ def recent_figure(recent: Recent, what: str = "") -> Figure:
                     if np.isfinite(end[k]) and np.isinf(other[k])]  # fmt: skip
             if ends:
                 layers.append(Layer("line", tuple(ends), x="row", series="series", group="issued"))
-    line = [{"row": at[k], "y": float(recent.center[k]), "series": recent.named, "issued": name}
-            for name, window in windows for k in window if np.isfinite(recent.center[k])]  # fmt: skip
-    if line:
-        layers.append(Layer("line", tuple(line), x="row", series="series", group="issued"))
     first = min(at[k] for k in shown)
     known = {
         at[k]: float(recent.targets[k]) for k in range(len(at)) if at[k] >= first and not np.isnan(recent.targets[k])
@@ -286,7 +291,8 @@ def recent_figure(recent: Recent, what: str = "") -> Figure:
         f" with intervals of {bands}" * bool(bands)
     )
     alt = f"The last {counted(len(shown), 'row')}{what}{each}: targets as points, the combined forecast as a line"
-    alt += f", and intervals ({bands}) as bands." if bands else "."
+    shape = "lines" if any(name.startswith(("upper", "lower")) for name in _series_of(layers)) else "bands"
+    alt += f", and intervals ({bands}) as {shape}." if bands else "."
     settled = np.array([k for k in shown if not np.isnan(recent.targets[k])], dtype=np.int64)
     if recent.bands and len(settled):
         _, low, high = recent.bands[0]
@@ -299,6 +305,11 @@ def recent_figure(recent: Recent, what: str = "") -> Figure:
     return Figure(
         Picture(heading, axis.pop("x_title"), "forecast", tuple(layers), alt, height=300, y_zero=False, **axis)
     )
+
+
+def _series_of(layers: Sequence[Layer]) -> set[str]:
+    """Return the names of the series of some layers."""
+    return {str(row["series"]) for layer in layers for row in layer.rows if "series" in row}
 
 
 def calibration_blocks(calibration: Calibration, most: int) -> list[Any]:
@@ -358,8 +369,6 @@ class Quantiled:
         )
         if self.crossed:
             rows.append(("crossing", f"quantiles of a model were sorted in {self.crossed} places"))
-        if self.grid.left:
-            rows.append(("ignored", f"{', '.join(self.grid.left)}: point forecasts of the same models"))
         return rows
 
     def as_dict(self, models: Sequence[str]) -> dict[str, Any]:
@@ -370,7 +379,8 @@ class Quantiled:
             by_level = [{"level": q, "weights": one} for q, one in zip(self.calibration.levels, shares, strict=True)]
         return {
             **self.calibration.as_dict(), "weights": "common" if by_level is None else "per quantile",
-            "weights_by_level": by_level, "sorted_where_crossed": self.crossed, "left_out": list(self.grid.left),
+            "weights_by_level": by_level, "sorted_where_crossed": self.crossed,
+            "left_out": [],
         }  # fmt: skip
 
 

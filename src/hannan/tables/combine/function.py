@@ -73,6 +73,8 @@ class Combined(Result):
     library: str = ""
     #: Intervals of all requested coverages, (rows, coverages, 2); None if no coverage was requested.
     intervals: Array | None = field(default=None, hash=False, repr=False)
+    #: Combined point forecasts, if quantiles are combined and the table has point forecasts of the same models.
+    points: Array | None = field(default=None, hash=False, repr=False)
 
     @property
     def time(self) -> str | None:
@@ -176,8 +178,7 @@ class Combined(Result):
             One row per answer.
         """
         columns: dict[str, Any] = {"time": self.times} if self.times else {}
-        columns |= dict(zip(self.written, columns_of_answers(self.forecast), strict=True))
-        columns |= self._run.columns_of(self.intervals)
+        columns |= self._run.table_of(self._answers())
         if self.played is not None:
             columns["played"] = [self.experts[i] for i in self.played.tolist()]
         columns |= {f"weight {name}": self.weights[:, i] for i, name in enumerate(self.experts)}
@@ -194,6 +195,10 @@ class Combined(Result):
         weights = [one.weight for one in self.summary.experts]
         return made_frame({"model_id": list(self.experts), "weight": weights}, self.library)
 
+    def _answers(self) -> Answers:
+        told = self.rows + 1, self.times, self.forecast, self.played, self.weights, self.intervals, self.points
+        return Answers(*told)
+
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """Write combined.csv, weights.csv, summary.json and (with the extra [report]) index.html atomically.
 
@@ -209,15 +214,9 @@ class Combined(Result):
         """
         with Outbox(folder) as out:
             with Sheets(out, self._run) as sheets:
-                told = self.rows + 1, self.times, self.forecast, self.played, self.weights, self.intervals
-                sheets.write(Answers(*told))
+                sheets.write(self._answers())
             finish(out, self.summary)
         return Path(folder)
-
-
-def columns_of_answers(forecast: Array) -> list[Array]:
-    """Return the forecast as columns: one, or one per quantile level."""
-    return [forecast] if forecast.ndim == 1 else list(np.ascontiguousarray(forecast.T))
 
 
 def key_of(time: str | None, experts: Sequence[str]) -> str:
@@ -235,9 +234,9 @@ class Sheets:
     """The two files with one line per answer: combined.csv and weights.csv."""
 
     def __init__(self, out: Outbox, run: Run) -> None:
-        self._run, time, written, self._experts = run, run.task.timing.time, run.written, list(run.models)
-        self._timed, first = time is not None, key_of(time, [*run.models, *run.written, *run.ends])
-        head = [first, *written, *run.ends, *(["played"] if run.draws else [])]
+        self._run, time, self._experts = run, run.task.timing.time, list(run.models)
+        self._timed, first = time is not None, key_of(time, [*run.models, *run.heads])
+        head = [first, *run.heads, *(["played"] if run.draws else [])]
         self._combined = RowWriter(out.path("combined.csv"), head)
         self._weights = RowWriter(out.path("weights.csv"), [first, *run.models])
 
@@ -247,8 +246,7 @@ class Sheets:
             return
         key: Any = answers.times if self._timed else answers.rows
         drawn = [] if answers.played is None else [[self._experts[i] for i in answers.played.tolist()]]
-        ends = self._run.columns_of(answers.intervals).values()
-        self._combined.write([key, *columns_of_answers(answers.forecast), *ends, *drawn])
+        self._combined.write([key, *self._run.table_of(answers).values(), *drawn])
         self._weights.write([key, *np.ascontiguousarray(answers.weights.T)])
 
     def close(self) -> None:
@@ -464,6 +462,7 @@ def combine(
         _run=run,
         library=library_of(frame),
         intervals=told.intervals,
+        points=told.points,
     )
 
 

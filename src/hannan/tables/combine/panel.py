@@ -455,6 +455,8 @@ class PanelSums:
     coverage: PanelCoverage | None = field(default=None, hash=False, repr=False)
     #: Effect of clipping, if forecasts were clipped.
     clipped: Clipped | None = field(default=None, hash=False, repr=False)
+    #: Combined point forecasts, in the order of the table, of models whose quantiles are combined.
+    points: PanelSums | None = field(default=None, hash=False, repr=False)
     ends: tuple[str, ...] = ()
 
     @property
@@ -466,7 +468,8 @@ class PanelSums:
         """Return the columns of the combined forecast and of the intervals by name."""
         told = {"forecast": self.forecast}
         if self.quantiles is not None:
-            told = dict(zip(self.quantiles.grid.written, np.ascontiguousarray(self.forecast.T), strict=True))
+            told = {} if self.points is None else {"forecast": self.points.forecast}
+            told |= dict(zip(self.quantiles.grid.written, np.ascontiguousarray(self.forecast.T), strict=True))
         if self.intervals is None or self.coverage is None:
             return told
         ends = end_columns(self.intervals, self.coverage.report.certificate.side)

@@ -7,7 +7,7 @@ numbers do not decide; sums of losses in the units of the series are printed wit
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -184,6 +184,8 @@ class PanelSummary:
             row = int(table.order[k])
             time = cell_text(column, row) if timed else None
             one = forecast_of(row + 1, time, panel.forecast[row], levels)
+            if panel.points is not None:
+                one = replace(one, forecast=float(panel.points.forecast[row]))
             if panel.intervals is not None and panel.coverage is not None:
                 one = one.within(panel.coverage.report.certificate.levels, panel.intervals[row])
             told.append((table.name(table.of(k)), one))
@@ -228,6 +230,8 @@ class PanelSummary:
         rows.append(("rows", self._state()))
         rows += [("forecast", f"{one.text}  for {series}, {one.name}") for series, one in self.forecasts[-SHOWN:]]
         rows += [("loss", panel.loss.name), ("rule", panel.learner)]
+        if panel.points is not None:
+            rows.append(("point forecasts", PanelSummary(panel.points).headline))
         if panel.pooled:
             rows.append(("weights", "one set for all series"))
         if panel.started is not None and not panel.pooled:
@@ -341,6 +345,7 @@ class PanelSummary:
         return dict(plain({
             "answer": self.headline, "series": table.series, "by": list(table.by), "left_out": list(panel.left_out),
             "sorted_by": list(table.sorted_by),
+            "points": None if panel.points is None else PanelSummary(panel.points).as_dict(),
             "rows": {"answered": len(table.order), "settled": self.settled, "waiting": self.waiting},
             "forecasts": [{"series": series, **waits(one)} for series, one in self.forecasts],
             "loss": panel.loss.name, "learner": panel.learner, "pooled": panel.pooled,
@@ -426,7 +431,7 @@ class PanelSummary:
             if len(self.steps) > STEPS:
                 lines.append(f"... {len(self.steps) - STEPS} more, in the JSON and on the page")
         if panel.quantiles is not None and (quantiles := panel.quantiles.lines()):
-            lines += ["", *pairs(quantiles)]
+            lines += ["", *pairs([*quantiles, *((n, x) for n, x in rows.items() if n == "point forecasts")])]
         if panel.coverage is not None:
             lines += ["", "Intervals", *(f"  {line}" for line in pairs(panel.coverage.lines()))]
         excesses = self._excesses()
@@ -625,7 +630,8 @@ def _recent(summary: PanelSummary) -> list[Any]:
         answered = [
             Answered(row + 1, cell_text(columns[-1], row) if timed else "",
                      cell_text(columns[0], row) if len(columns) > 1 else "", panel.forecast[row],
-                     None if panel.intervals is None else panel.intervals[row])
+                     None if panel.intervals is None else panel.intervals[row],
+                     None if panel.points is None else float(panel.points.forecast[row]))
             for row in places
         ]  # fmt: skip
         recent = Recent.of(answered, table.targets[last], calibration, levels)

@@ -20,9 +20,10 @@ from hannan.saving.result import Result, Shown, frame_of, library_of
 from hannan.tables.combine.coverage_certificate import CoverageCertificate
 from hannan.tables.combine.coverage_report import columns_of as named_groups
 from hannan.tables.combine.coverage_report import cover_panel, group_columns
-from hannan.tables.combine.long_table import long_table
+from hannan.tables.combine.long_table import LongTable, long_table
 from hannan.tables.combine.panel import POOL, SHARE, PanelSums, clip_long, combine_long, quantiled_long
 from hannan.tables.combine.panel_summary import PanelSummary, save, weights_long
+from hannan.tables.combine.quantiles import Pricing
 from hannan.tables.combine.run import Task
 from hannan.tables.combine.timing import Timing
 from hannan.tables.learner import for_forecasts
@@ -166,7 +167,7 @@ def panel_of(
     table = long_table(dict(columns), target, by, timing, kept, ahead)
     if not table.series:
         raise BadTable("the table has no rows")
-    crossed = 0
+    crossed, given = 0, table
     if grid is not None:
         forecasts, crossed = grid.take(table.forecasts, lambda t: f"the table, {table.place(t)}")
         table = replace(table, experts=grid.models, forecasts=forecasts)
@@ -183,6 +184,8 @@ def panel_of(
     sums = combine_long(table, cost, rule, task.prior, pooled, progress=progress)
     if grid is not None:
         sums = replace(sums, quantiles=quantiled_long(sums, grid, crossed))
+        if grid.left:
+            sums = replace(sums, points=_points(given, kept, grid.left, task, pooled))
     if task.coverage is not None:
         levels = () if grid is None else grid.levels
         rows = group_columns(task.coverage, table, dict(columns), time)
@@ -193,6 +196,20 @@ def panel_of(
     labels = {name: columns[name] for name in (*by, *(name for name in (issued, time) if name is not None))}
     sums = replace(sums, labels=labels, left_out=task.left_out, library=library, clipped=clipped)
     return Panel(*(getattr(sums, one.name) for one in fields(sums)))
+
+
+def _points(
+    table: LongTable, columns: Sequence[str], chosen: tuple[str, ...], task: Task, pooled: bool | None
+) -> PanelSums:
+    """Return the combination of the point forecasts of models whose quantiles are combined."""
+    places = [list(columns).index(name) for name in chosen]
+    table = replace(table, experts=chosen, forecasts=np.ascontiguousarray(table.forecasts[:, places]))
+    cost, _ = Pricing(quantiles=False).loss_of(chosen)
+    if task.clip is not None:
+        table, _ = clip_long(table, cost, task.clip)
+    rule = for_forecasts(task.learner, len(chosen), cost, task.loss_range, None)
+    known = task.prior == POOL or (isinstance(task.prior, Mapping) and set(task.prior) == set(chosen))
+    return combine_long(table, cost, rule, task.prior if known else None, pooled)
 
 
 def read_columns(

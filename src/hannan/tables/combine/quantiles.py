@@ -44,7 +44,7 @@ class Grid:
     places: NDArray[np.int64] = field(hash=False, compare=False, repr=False)
     #: Names of the columns of the combination.
     written: tuple[str, ...]
-    #: Columns of point forecasts of the same models, which are ignored.
+    #: Columns of point forecasts of the same models, which are combined separately.
     left: tuple[str, ...] = ()
     #: True if crossing quantiles of a model are sorted instead of rejected.
     sorts: bool = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict
@@ -187,6 +187,14 @@ class Run:
         if task.coverage is not None:
             self.certified = CertifiedTable(task.coverage, self.levels, task.group_columns)
         self.course = Course(len(self.models))
+        #: The point forecasts of the same models, which are combined separately.
+        self.points: Run | None = None
+        if self.grid is not None and self.grid.left:
+            known = isinstance(task.prior, Mapping) and set(task.prior) == set(self.grid.left)
+            self.points = Run(replace(
+                task, columns=self.grid.left, pricing=Pricing(quantiles=False), left_out=(), coverage=None,
+                group_columns=(), prior=task.prior if known else None,
+            ))  # fmt: skip
         #: Places in which the quantiles of a model crossed and were sorted.
         self.crossed = 0
         #: Number of the last rows answered that are kept, and these rows in pieces, with their issue times.
@@ -203,7 +211,7 @@ class Run:
     def of_frame(self, frame: Frame) -> tuple[Iterator[Chunk], InMemory]:
         """Return the chunks of a frame, and what is kept of it."""
         names, places = frame.experts, list(self.task.columns or ())
-        forecasts = frame.forecasts
+        forecasts, points = frame.forecasts, self._points_of(frame.forecasts, names)
         if places != names:
             forecasts = np.take(forecasts, [names.index(name) for name in places], axis=1)
         forecasts, targets = self._in_order(forecasts, 1), frame.targets
@@ -214,7 +222,10 @@ class Run:
             for t in range(0, len(targets), CHUNK):
                 part = slice(t, t + CHUNK)
                 groups = [column[part] for column in frame.groups]
-                yield Chunk(forecasts[part], targets[part], frame.times[part], frame.issued[part], t + 1, groups)
+                some = None if points is None else points[part]
+                yield Chunk(
+                    forecasts[part], targets[part], frame.times[part], frame.issued[part], t + 1, groups, points=some
+                )
 
         return chunks(), InMemory(forecasts, targets)
 
@@ -228,7 +239,15 @@ class Run:
             forecasts = self._in_order(np.take(chunk.numbers, columns, axis=1), chunk.first)
             if self.task.clip is not None:  # rows are clipped in place
                 forecasts = np.ascontiguousarray(forecasts, dtype=np.float64)
-            yield Chunk(forecasts, chunk.numbers[:, goal], times, issued, chunk.first, groups)
+            some = self._points_of(chunk.numbers, names)
+            yield Chunk(forecasts, chunk.numbers[:, goal], times, issued, chunk.first, groups, points=some)
+
+    def _points_of(self, numbers: Array, names: Sequence[str]) -> Array | None:
+        """Return the point forecasts of the models with quantiles; None if they are not combined."""
+        if self.points is None:
+            return None
+        places = [list(names).index(name) for name in self.points.models]
+        return np.ascontiguousarray(np.take(numbers, places, axis=1), dtype=np.float64)
 
     def _in_order(self, forecasts: Array, first: int) -> Array:
         """Return forecasts level by level if they are quantiles; `first` is the number of the first row."""
@@ -256,6 +275,9 @@ class Run:
         self.pending.remember(block, work.mixed)
         intervals = None if self.certified is None else self.certified.take(block, chunk.groups, work.mixed)
         answers = block.answers(work, intervals)
+        if self.points is not None and chunk.points is not None:
+            told = self.points.take(replace(chunk, forecasts=chunk.points, groups=(), points=None))
+            answers = replace(answers, points=told.forecast)
         self._remember(chunk, answers)
         if block.refused is not None:
             raise block.refused
@@ -281,6 +303,7 @@ class Run:
                 issued[k] if issued else "",
                 told.forecast[k],
                 None if told.intervals is None else told.intervals[k],
+                None if told.points is None else float(told.points[k]),
             )
             for told, issued in self._last
             for k, row in enumerate(told.rows.tolist())
@@ -295,12 +318,14 @@ class Run:
             self.certified.finish(rest)
         if self.combiner.mixer.answered:
             self.course.add(self.combiner.mixer)
+        if self.points is not None:
+            self.points.close()
 
     @cached_property
     def summary(self) -> Summary:
         """Return the summary of the run, after a second pass over the table for the best choices in hindsight."""
         from hannan.tables.combine.hindsight import hindsight
-        from hannan.tables.combine.summary import summarize
+        from hannan.tables.combine.summary import Points, summarize
 
         assert self._kept is not None
         self.close()
@@ -316,7 +341,23 @@ class Run:
         recent = Recent.of(rows, np.array([targets[one.row - 1] for one in rows]), calibration, levels)
         ends = {one.row: one.intervals for one in rows}
         forecasts = tuple(one.within(levels, ends.get(one.row)) for one in told.forecasts)
-        return replace(told, coverage=covered, recent=recent, forecasts=forecasts)
+        points = None
+        if self.points is not None:
+            points = Points.of(self.points.combiner)
+            at = {one.row: one.forecast for one in self.points.pending.forecasts()}
+            forecasts = tuple(replace(one, forecast=at.get(one.row, one.forecast)) for one in forecasts)
+        return replace(told, coverage=covered, recent=recent, forecasts=forecasts, points=points)
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """Names of the columns of answers: point forecasts, quantiles, and ends of intervals."""
+        return (*(() if self.points is None else self.points.written), *self.written, *self.ends)
+
+    def table_of(self, answers: Answers) -> dict[str, Array]:
+        """Return answers as columns by their names, those of `heads`."""
+        forecast = [answers.forecast] if answers.forecast.ndim == 1 else list(np.ascontiguousarray(answers.forecast.T))
+        columns = [*([] if answers.points is None else [answers.points]), *forecast]
+        return dict(zip(self.heads, [*columns, *self.columns_of(answers.intervals).values()], strict=True))
 
     @property
     def ends(self) -> tuple[str, ...]:

@@ -62,6 +62,50 @@ class Expert:
 
 
 @dataclass(frozen=True)
+class Points:
+    """Losses of combined point forecasts of models whose quantiles are combined too, over the settled rows."""
+
+    loss: str
+    rows: int
+    total: float
+    mean: float
+    #: Model with the smallest excess loss, its loss, and that of the combination in the rows with its forecasts.
+    best: str
+    best_loss: float
+    beside: float
+    weights: dict[str, float] = field(hash=False)
+
+    @classmethod
+    def of(cls, combiner: Combiner) -> Points:
+        """Return the losses of a combiner."""
+        mixer, names = combiner.mixer, combiner.models
+        ahead = np.where(np.asarray(mixer.awake) > 0, mixer.beside - mixer.losses, -np.inf)
+        k = int(np.argmax(ahead))
+        weights = dict(zip(names, combiner.weights().tolist(), strict=True))
+        return cls(
+            loss=combiner.loss.name, rows=int(mixer.settled), total=float(mixer.mixture), mean=float(mixer.mean_loss),
+            best=names[k], best_loss=float(mixer.losses[k]), beside=float(mixer.beside[k]), weights=weights,
+        )  # fmt: skip
+
+    @property
+    def text(self) -> str:
+        """The losses in one line."""
+        if not self.rows:
+            return "no row has a target"
+        told = f"{self.loss} loss {figure(self.total / self.rows)} per row"
+        if len(self.weights) == 1:
+            return told
+        rival = compared(self.beside, self.best_loss, f"the best model ({shortened(self.best, 30)})")
+        return f"{told}; {rival}, {compared(self.total, self.mean, 'the average of models')}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the losses for JSON."""
+        return {"loss": self.loss, "total": self.total, "mean_of_experts": self.mean, "best_expert": self.best,
+                "best_expert_total": self.best_loss, "mixture_in_those_rows": self.beside,
+                "weights_at_the_end": self.weights}  # fmt: skip
+
+
+@dataclass(frozen=True)
 class Curves:
     """Cumulative quantities at a few hundred rows; per expert only if there are at most `CURVES` experts."""
 
@@ -121,6 +165,8 @@ class Summary:
     coverage: CoverageReport | None = field(default=None, repr=False)
     #: Effect of clipping, if forecasts were clipped.
     clipped: Clipped | None = field(default=None, repr=False)
+    #: Losses of point forecasts that were combined in addition to quantiles.
+    points: Points | None = field(default=None, repr=False)
     #: Improvements over the average and over the best expert, with intervals; None: a loss is 0.
     improvements: tuple[Improvement | None, Improvement | None] = field(default=(None, None), repr=False)
 
@@ -220,6 +266,7 @@ class Summary:
                 else {e.name: w for e, w in zip(self.experts, self.oracle.weights.tolist(), strict=True) if w > 0.0},
             },
             "quantiles": None if self.quantiles is None else self.quantiles.as_dict(self.names),
+            "points": None if self.points is None else self.points.as_dict(),
             "coverage": None if self.coverage is None else self.coverage.as_dict(),
             "clipped": None if self.clipped is None else self.clipped.as_dict(),
             "number_of_experts": self.n,
@@ -270,6 +317,7 @@ class Summary:
         rows += [(name, f"{figure(total)}, {figure(mean)} per row{more}") for name, total, mean, more in self._losses()]
         if self.quantiles is not None:
             rows += self.quantiles.lines()
+        rows += [] if self.points is None else [("point forecasts", self.points.text)]
         if self.coverage is not None:
             rows += self.coverage.lines()
         rows += [(f"excess over {whom}", promised(more, bound, why)) for whom, more, bound, why in self.excesses()]
@@ -375,7 +423,8 @@ class Summary:
         notes = ["", *(note for *_, note in losses)]
         lines += ["", *(f"{row}{note}" for row, note in zip(table, notes, strict=True)), "", *self.standing()]
         if self.quantiles is not None and (told := self.quantiles.lines()):
-            lines += ["", *pairs(told)]
+            more = [] if self.points is None else [("point forecasts", self.points.text)]
+            lines += ["", *pairs([*told, *more])]
         if self.coverage is not None:
             lines += ["", "Intervals", *(f"  {line}" for line in pairs(self.coverage.lines()))]
         return "\n".join([*lines, "", *excess_table(self.excesses()), *self._notes()])

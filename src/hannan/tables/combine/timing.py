@@ -69,6 +69,8 @@ class Chunk:
     first: int = 1
     #: Columns of groups, one text per row.
     groups: Sequence[Sequence[str]] = ()
+    #: Point forecasts of models with quantiles, if the table has them.
+    points: Array | None = field(default=None, hash=False)
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,8 @@ class Answers:
     weights: Array = field(hash=False)
     #: Intervals, (rows, coverages, 2), if they were requested.
     intervals: Array | None = field(default=None, hash=False)
+    #: Combined point forecasts, if quantiles are combined and the table has point forecasts of the same models.
+    points: Array | None = field(default=None, hash=False)
 
     def __len__(self) -> int:
         return len(self.forecast)
@@ -96,6 +100,7 @@ class Answers:
             None if self.played is None else self.played[part].copy(),
             self.weights[part].copy(),
             None if self.intervals is None else self.intervals[part].copy(),
+            points=None if self.points is None else self.points[part].copy(),
         )
 
     @classmethod
@@ -105,6 +110,7 @@ class Answers:
             return parts[0]
         drawn = [part.played for part in parts if part.played is not None]
         intervals = [part.intervals for part in parts if part.intervals is not None]
+        points = [part.points for part in parts if part.points is not None]
         return cls(
             np.concatenate([part.rows for part in parts]),
             [text for part in parts for text in part.times],
@@ -112,6 +118,7 @@ class Answers:
             np.concatenate(drawn) if drawn else None,
             np.concatenate([part.weights for part in parts]),
             np.concatenate(intervals) if intervals else None,
+            points=np.concatenate(points) if points else None,
         )
 
 
@@ -119,7 +126,8 @@ class Answers:
 class Forecast:
     """A row that waits for its target: number (counted from 1), time and combined forecast.
 
-    With quantiles, `forecast` is the middle quantile, and `quantiles` contains all pairs (level, value).
+    With quantiles, `forecast` is the combined point forecast if there is one, otherwise the middle quantile or the
+    midpoint of the middle two, and `quantiles` contains all pairs (level, value).
     """
 
     row: int
@@ -169,7 +177,8 @@ def forecast_of(row: int, time: str | None, mixed: Any, levels: Sequence[float] 
     if not levels:
         return Forecast(row, time, float(mixed))
     values = [float(x) for x in mixed]
-    return Forecast(row, time, values[(len(values) - 1) // 2], tuple(zip(levels, values, strict=True)))
+    middle = 0.5 * (values[(len(values) - 1) // 2] + values[len(values) // 2])
+    return Forecast(row, time, middle, tuple(zip(levels, values, strict=True)))
 
 
 @dataclass
