@@ -247,7 +247,7 @@ void bind_setup(nb::module_& m) {
         .value("reduced_variance", Estimator::reduced_variance)
         .value("implicit", Estimator::implicit)
         .value("foreign", Estimator::foreign);
-    nb::class_<Weigher>(m, "Weigher", "Smoothing, or learner with a memory, that makes weights of losses.")
+    nb::class_<Weigher>(m, "Weigher", "Smoothing, or learner with a memory, that computes weights from losses.")
         .def(
             "__init__",
             [](Weigher* made, Kind kind, const std::vector<double>& parameters, double gamma,

@@ -156,7 +156,7 @@ def test_bounds_in_numbers():
     for learner in (exp3, hn.Green(n, rounds=T), hn.Exp3Light(n)):
         with pytest.raises(hn.Withheld):
             learner.bound(T, against="adaptive")
-    # Against the log-barrier, whose bound is of the same order.
+    # The comparison is with the log-barrier, whose bound is of the same order.
     assert exp3.bound(T).value < 0.75 * hn.Bandit(n, hn.LogBarrier(), hn.BestLoss(L, rounds=T)).bound().value
 
 

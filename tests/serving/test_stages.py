@@ -127,7 +127,7 @@ def test_arms_without_names(path: Path) -> None:
         with pytest.raises(Refused, match="all 2 are taken"):
             store.add_arm("p", "z")
         store.add("p", hn.Bandit(4, hn.Tsallis(0.5)), arms=["x", "y", "z"])
-        store.add_arm("p", "w")  # in the free place of the same stage
+        store.add_arm("p", "w")  # at the unused index of the same stage
         store.add("same", hn.Bandit(2), arms=["x", "y"])
         store.add("same", hn.Bandit(["x", "y"]))  # the same arms, with other names
         assert len(store.queue.contents.find("same").stages) == 1

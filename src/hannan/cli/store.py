@@ -106,7 +106,7 @@ def upgrade(store: str, shard: str, as_json: bool) -> None:
 @click.argument("store", metavar="STORE")
 @click.argument("person")
 @click.option("--shard", metavar="I/N", default="0/1", show_default=True, help="Shard I of N of a store in PostgreSQL.")
-@click.option("--yes", is_flag=True, help="Erase without a question.")
+@click.option("--yes", is_flag=True, help="Erase without asking for confirmation.")
 @json_option
 def forget_person(store: str, person: str, shard: str, yes: bool, as_json: bool) -> None:
     """Erase PERSON from STORE, as a key, as the targeting key of flags, and as the id of decisions.

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 #: With late losses nothing is proved for losses that depend on moves: the learner then observes the draw of a missing
 #: loss through other losses, before it observes the loss.
 LATE_SENSE: Sense = "kept"
-LATE = "Tsallis and Shannon with a largest delay, after Zimmert and Seldin 2020, proved in docs/proofs/others.md"
+LATE = (
+    "Tsallis and Shannon regularizers with a limit on the delay, after Zimmert and Seldin 2020, proved in "
+    "docs/proofs/others.md"
+)
 
 
 def counted_missing(rounds: int, delay: int) -> int:

@@ -375,9 +375,7 @@ class SlatePlayer(DecisionsPlayer):
             return
         ratios = np.asarray(state["ratios"])
         if ratios.dtype != np.float64 or ratios.shape != (self.learner.n,):
-            raise ValueError(
-                f"its weights of the draw must be {self.learner.n} numbers; got {validation.brief(ratios)}"
-            )
+            raise ValueError(f"weights of the draw must be {self.learner.n} numbers; got {validation.brief(ratios)}")
         fields.within(ratios, "weights of the draw", 1e-100, 1e100)
         deviation = fields.number(state["deviation"], "deviation of the draw", 0.0, 1.0)
         self._run.ratios, self._run.deviation = np.ascontiguousarray(ratios), deviation

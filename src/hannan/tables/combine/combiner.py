@@ -354,7 +354,7 @@ class Combiner:
         return told if self.levels else float(told)
 
     def settle(self, row_id: Hashable, y: float) -> None:
-        """Settle a row that waits with its target.
+        """Settle a pending row with its target.
 
         Parameters
         ----------
@@ -400,7 +400,7 @@ class Combiner:
         del self._numbers[row_id]
 
     def add_columns(self, columns: Iterable[str] | str) -> None:
-        """Add columns of new models, from the next row on; rows that wait have no forecast of them.
+        """Add columns of new models, from the next row on; pending rows have no forecast of them.
 
         A new column starts as one that was empty in all rows so far: it has no weight before its first settled target,
         and then at most the weight of an average old column, divided by its distance from the forecast (rule B).
@@ -553,7 +553,7 @@ class Combiner:
                 self.clipping.settle(row, target)
 
     def waiting(self, number: int) -> Array | None:
-        """Return the forecasts of a row that waits, as they were given.
+        """Return the forecasts of a pending row, as they were given.
 
         Parameters
         ----------

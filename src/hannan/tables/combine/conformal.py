@@ -158,7 +158,7 @@ class Conformal:
         return pairs if len(pairs) > 1 else (float(pairs[0, 0]), float(pairs[0, 1]))
 
     def point(self, row_id: Hashable) -> Any:
-        """Return the combined forecast of a row that waits; with quantile columns, one number per level.
+        """Return the combined forecast of a pending row; with quantile columns, one number per level.
 
         Parameters
         ----------
@@ -174,7 +174,7 @@ class Conformal:
         return told if self.combiner.levels else float(told[0])
 
     def settle(self, row_id: Hashable, y: float) -> None:
-        """Settle a row that waits with its target.
+        """Settle a pending row with its target.
 
         Parameters
         ----------

@@ -190,7 +190,8 @@ def refused(table: LongTable, loss: PointLoss, rule: Rule, row: int, trouble: An
 
 #: Events between updates of the progress bar.
 STRETCH = 1 << 14
-#: Share of the weights of the pool in the initial weights of a series; the rest is even, so no weight is 0.
+#: Share of the weights of the pool in the initial weights of a series; the rest is distributed uniformly, so no weight
+#: is 0.
 SHARE = 0.9
 
 

@@ -130,11 +130,11 @@ class PerLevel:
         return self._answers[row].copy()
 
     def waiting(self, row: int) -> Array | None:
-        """Return the forecasts of a row that waits."""
+        """Return the forecasts of a pending row."""
         return np.concatenate([part.waiting(row) for part in self.parts]) if row in self._answers else None
 
     def told(self, row: int) -> Array | None:
-        """Return the answer to a row that waits."""
+        """Return the answer to a pending row."""
         return self._answers.get(row)
 
     def peek(self, forecasts: Array) -> Array | None:

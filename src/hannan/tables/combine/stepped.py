@@ -75,11 +75,11 @@ class Stepped:
         return mixed
 
     def waiting(self, row: int) -> Array | None:
-        """Return the forecasts of a row that waits."""
+        """Return the forecasts of a pending row."""
         return self._open[row].forecasts if row in self._open else None
 
     def told(self, row: int) -> Array | None:
-        """Return the answer to a row that waits."""
+        """Return the answer to a pending row."""
         return np.array([self._open[row].forecast]) if row in self._open else None
 
     def forget(self, row: int) -> bool:

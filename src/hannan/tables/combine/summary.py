@@ -153,7 +153,7 @@ class Summary:
     #: Certificate of a learner; None for a rule.
     certificate: Certificate | None
     curves: Curves = field(repr=False)
-    #: The last rows that wait for their targets.
+    #: The last pending rows.
     forecasts: tuple[Forecast, ...] = ()
     #: CRPS, coverage and sharpness, if the forecasts are quantiles.
     quantiles: Quantiled | None = field(default=None, repr=False)
@@ -472,7 +472,7 @@ def improvements_dict(found: Sequence[Improvement | None]) -> dict[str, Any]:
 
 
 def waits(one: Forecast) -> dict[str, Any]:
-    """Return a row that waits for its target, for JSON."""
+    """Return a pending row, for JSON."""
     told: dict[str, Any] = {"row": one.row, "time": one.time, "forecast": one.forecast}
     if one.intervals:
         told["intervals"] = [{"coverage": level, "low": low, "high": high} for level, low, high in one.intervals]

@@ -18,7 +18,7 @@ from hannan.saving.formatting import figure
 from hannan.tables.read.table import UNNAMED, BadTable, Clock, Instants, clipped
 from hannan.validation import Array
 
-#: Largest number of rows that wait for their targets.
+#: Largest number of pending rows (rows that wait for their targets).
 WAITING = 100_000
 #: Largest number of forecasts without a target in a summary.
 TOLD = 100
@@ -124,7 +124,7 @@ class Answers:
 
 @dataclass(frozen=True)
 class Forecast:
-    """A row that waits for its target: number (counted from 1), time and combined forecast.
+    """A pending row: number (counted from 1), time and combined forecast.
 
     With quantiles, `forecast` is the combined point forecast if there is one, otherwise the middle quantile or the
     midpoint of the middle two, and `quantiles` contains all pairs (level, value).
@@ -486,7 +486,7 @@ class Pending:
         self.brought: list[tuple[int, int, float]] = []
 
     def arrange(self, chunk: Chunk, waiting: Callable[[int], Array | None]) -> Block:
-        """Return the block of a chunk; `waiting` returns the forecasts of a row that waits."""
+        """Return the block of a chunk; `waiting` returns the forecasts of a pending row."""
         forecasts, targets = (np.ascontiguousarray(x, dtype=np.float64) for x in (chunk.forecasts, chunk.targets))
         block = Block(forecasts, targets, chunk.times, chunk.first, self.place, due=self._due)
         if self._clock is not None:
@@ -501,7 +501,7 @@ class Pending:
         return block
 
     def remember(self, block: Block, mixed: Array) -> None:
-        """Keep the combined forecasts of the rows that wait, or whose targets never come."""
+        """Keep the combined forecasts of rows that are pending or never get a target."""
         for row in reversed(self._waiting.values()):
             if row.row < block.first:
                 break
@@ -512,7 +512,7 @@ class Pending:
             self._untimed.append(forecast_of(block.first + t, time, mixed[t], self._levels))
 
     def forecasts(self) -> tuple[Forecast, ...]:
-        """Return the forecasts of the last rows that wait for their targets, in order."""
+        """Return the forecasts of the last pending rows, in order."""
         if self._clock is None:
             return tuple(self._untimed)
         last = islice(reversed(self._waiting.values()), TOLD)
@@ -559,7 +559,7 @@ class Pending:
             block.refuse(t, self._clock.refuse(block.first + t, why))
 
     def _brought(self, stamp: Any, text: str, row: int, target: float) -> int:
-        """Return the number of the row that waits for this target; it no longer waits."""
+        """Return the number of the pending row of this target, which is no longer pending."""
         assert self._clock is not None
         open_ = self._waiting.get(stamp)
         if open_ is None:

@@ -93,7 +93,7 @@ class Replay(Evaluated, Result):
                 ("probabilities", at_all_times.KNOWN[self.known]),
                 ("differences", at_all_times.DIFFERENCES),
             ]
-        heads = ("who", "estimate", f"mean {word}", f"{level} from", "to", "effective rows")
+        heads = ("policy", "estimate", f"mean {word}", f"{level} from", "to", "effective rows")
         return Shown(self._title(word, level), rows, heads, table, assumptions)
 
     def _differences(self, best: str) -> list[tuple[str, str]]:

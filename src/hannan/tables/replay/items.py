@@ -102,7 +102,7 @@ class ItemReplay(Result):
         notes = [("logged slates", LOGGED.format(word=word)), ("estimates", METHOD), ("slates", ADDITIVE)]
         if self.missing is not None:
             notes.append(("log", f"rows without {word} count as {self.missing:g}"))
-        heads = ("who", "kind", f"mean {word}", f"{level} from", "to")
+        heads = ("name", "kind", f"mean {word}", f"{level} from", "to")
         return Shown(f"{title} {best.name}", rows, heads, table, notes)
 
     def to_frame(self) -> Any:
