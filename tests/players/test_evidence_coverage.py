@@ -18,9 +18,12 @@ from capitals import Capitals
 
 from hannan import _engine
 
+#: Policy, world and number of rounds. Uniform play declares the best arm most often.
 SETTINGS = [
-    *((policy, world) for policy in POLICIES if policy != "uniform" for world in WORLDS if world != "seeking"),
-    ("greedy", "seeking"),
+    *((policy, world, 500) for policy in POLICIES if policy != "uniform" for world in WORLDS if world != "seeking"),
+    ("greedy", "seeking", 500),
+    ("uniform", "stationary", 1500),
+    ("uniform", "adaptive", 1500),
 ]
 
 
@@ -84,9 +87,11 @@ def test_controls_fail():
 def test_statements_hold_at_all_times_in_5000_games_per_setting():
     print(f"\n{'policy':10}{'world':14}" + "".join(f"{name:>13}" for name in (*STATEMENTS, *CONTROLS, "declared")))
     rows = {}
-    for number, (policy, world) in enumerate(SETTINGS):
-        rows[policy, world] = found = misses(policy, world, 5000, 500, seed=number)
+    for number, (policy, world, rounds) in enumerate(SETTINGS):
+        rows[policy, world] = found = misses(policy, world, 5000, rounds, seed=number)
         print(f"{policy:10}{world:14}" + "".join(f"{100 * rate:12.2f}%" for rate in found.values()), flush=True)
+    assert sum(found["declared"] for found in rows.values()) > 0.2
+    assert sum(found["best"] for found in rows.values()) < 0.01
     late = settled_only(5000, 500, seed=99)
     print(late)
     for setting, found in rows.items():

@@ -183,8 +183,35 @@ def written_differently(base):
     raise AssertionError
 
 
-@pytest.mark.parametrize(("change", "words"), [(deleted, "were deleted"), (written_differently, "another version")])
-def test_rebuilt_evidence_states_why_it_begins_late(tmp_path, change, words):
+def deleted_and_written_differently(base):
+    deleted(base)
+    written_differently(base)
+
+
+def all_deleted(base):
+    base.execute("DELETE FROM journal WHERE first < (SELECT max(sequence) FROM snapshots)")
+    base.execute("DELETE FROM snapshots WHERE sequence < (SELECT max(sequence) FROM snapshots)")
+
+
+def test_rebuilt_evidence_states_that_all_events_were_deleted(tmp_path):
+    with opened(tmp_path / "a.db") as store:
+        play(store, 50)
+    made_older(tmp_path / "a.db", all_deleted)
+    with opened(tmp_path / "a.db") as store:
+        found = store.evidence("banner")
+        assert found.decisions == 0
+        assert "were deleted" in " ".join(str(found).split())
+
+
+@pytest.mark.parametrize(
+    ("change", "words", "decisions"),
+    [
+        (deleted, "were deleted", 50),
+        (written_differently, "another version", 50),
+        (deleted_and_written_differently, "another version", 0),
+    ],
+)
+def test_rebuilt_evidence_states_why_it_begins_late(tmp_path, change, words, decisions):
     with opened(tmp_path / "a.db", snapshot_events=100) as store:
         play(store, 100)
         late = store.act("banner")
@@ -194,7 +221,7 @@ def test_rebuilt_evidence_states_why_it_begins_late(tmp_path, change, words):
     with opened(tmp_path / "a.db") as store:
         store.observe(late.ticket, reward=1.0)  # drawn before the start
         found = store.evidence("banner")
-        assert (found.decisions, found.pending) == (50, 0)
+        assert (found.decisions, found.pending) == (decisions, 0)
         others = {"were deleted", "another version"} - {words}
         text = " ".join(str(found).split())
         assert words in text

@@ -672,8 +672,8 @@ def with_evidence(backend: Backend, contents: Contents) -> Contents:
     """
     if not any(stored.lacks_evidence for stored in contents.learners):
         return contents
-    first = next((first for first, _ in backend.groups(0)), 0)
-    start = "deleted" if first else "version"
+    first = next((first for first, _ in backend.groups(0)), contents.sequence)
+    start = "deleted"
     for sequence in (0, *reversed(complete_snapshots(backend))):
         try:
             found = Contents.restored(backend.snapshot(sequence)) if sequence else Contents()
@@ -682,6 +682,8 @@ def with_evidence(backend: Backend, contents: Contents) -> Contents:
                     stored.count_evidence(start)
             found.replay(backend.groups(found.sequence))
         except (ValueError, LookupError):
+            if sequence >= first:  # the events are there, and are not reproduced
+                start = "version"
             continue
         if found.sequence == contents.sequence and not any(stored.lacks_evidence for stored in found.learners):
             found.restored_from = contents.restored_from
