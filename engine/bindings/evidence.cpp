@@ -137,6 +137,8 @@ void bind_evidence(nb::module_& m) {
         .def("act", &act, "probabilities"_a, "arm"_a, "Count a draw; its feedback is pending.")
         .def("settle", &settle, "draw"_a, "arm"_a, "probability"_a, "loss"_a, "Count the feedback of a draw.")
         .def("watch", &Evidence::watch, "Evaluate the best arm if the counts have grown by 2% since the last evaluation.")
+        .def("retire", [](Evidence& t, i64 arm) { t.retired.at(std::size_t(arm)) = 1; }, "arm"_a,
+             "Leave an arm out of the comparison of the best arm from now on.")
         .def_ro("draws", &Evidence::draws)
         .def_ro("pending", &Evidence::pending)
         .def_ro("own", &Evidence::own)

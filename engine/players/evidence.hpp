@@ -25,7 +25,10 @@ struct Evidence {
     /// In a store: sequence of the next event in the journal, of the first draw, and of the event of `sure_since`.
     u64 sequence = 0, began = 0, sure_sequence = 0;
 
-    explicit Evidence(std::size_t count) : arms(count, ArmEvidence{}), centers(count, 0.5) {}
+    /// Arms that retired, which the best arm is not compared with. Not saved: the owner of the table knows them.
+    std::vector<unsigned char> retired;
+
+    explicit Evidence(std::size_t count) : arms(count, ArmEvidence{}), centers(count, 0.5), retired(count, 0) {}
 
     /// Version of the centers of a draw.
     static std::size_t version_of(u64 draw) { return std::size_t(std::bit_width(draw - 1)); }
@@ -74,22 +77,25 @@ struct Evidence {
     }
 
 private:
-    /// The arm with the smallest estimate if it is the best at alpha = 0.05, or -1.
+    /// The arm with the smallest estimate if it is the best available one at alpha = 0.05, or -1.
     i64 best() const {
         const std::size_t n = arms.size();
         if (n < 2) return -1;
-        std::size_t first = 0;
-        double smallest = estimate(0);
-        for (std::size_t i = 1; i < n; ++i) {
+        std::size_t first = n, others = 0;
+        double smallest = 0.0;
+        for (std::size_t i = 0; i < n; ++i) {
+            if (retired[i]) continue;
             const double found = estimate(i);
-            if (found < smallest) {
+            if (first < n) ++others;
+            if (first == n || found < smallest) {
                 smallest = found;
                 first = i;
             }
         }
+        if (!others) return -1;
         const double threshold = std::log(double(n) * double(n - 1) / (watched_share * watched_alpha)), top = double(draws);
         for (std::size_t b = 0; b < n; ++b)
-            if (b != first &&
+            if (b != first && !retired[b] &&
                 !(evidence().low(arms[b].main[0], &arms[first].main[1], 1.0, 2.0 * top, threshold) > top))
                 return -1;
         return i64(first);

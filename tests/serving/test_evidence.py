@@ -300,3 +300,119 @@ def test_arguments_are_checked(tmp_path):
             store.evidence("banner", alpha=1.5)
         with pytest.raises(ValueError, match=r"means.*some"):
             store.evidence("banner", means="some")
+
+
+def test_retired_arm_is_left_out_of_comparisons_and_regret(tmp_path):
+    learner = hn.Bandit(3, hn.Tsallis(0.5), gains=True, floor=0.3)
+    with hn.Store(tmp_path / "a.db", snapshot_events=3000) as store:
+        store.add("banner", learner, arms=["red", "blue", "green"])
+        play(store, 2500)
+        sure = store.evidence("banner")
+        store.retire_arm("banner", "blue")
+        play(store, 4000, seed=1)
+        found = store.evidence("banner")
+        assert (sure.best, found.best, found.sure_since) == ("red", "red", sure.sure_since)
+        assert {lead.arm for lead in found.leads} | {lead.over for lead in found.leads} == {"red", "green"}
+        assert "blue was retired" in " ".join(found.warnings)
+        low, high = found.arms["blue"].interval
+        assert low < 0.3 < high
+        assert high - low > 4000 / 6500  # its rewards in 4,000 of 6,500 decisions are unknown
+        # Control: compared with the retired arm nothing is sure.
+        assert found.lead("red", "blue")[0] < 0.0
+        from hannan.mathematics.bounds import Units
+        from hannan.players.evidence import read
+
+        every = read(
+            store.queue.contents.find("banner").evidence.engine, ["red", "blue", "green"], Units.of((0, 1), True)
+        )
+        assert every.best is None
+        assert every.regret >= found.regret
+        assert store.evidence("banner", means="fixed").best == "red"
+        assert any("blue" in (lead.arm, lead.over) for lead in store.evidence("banner", means="fixed").leads)
+        assert table_of(store) == replayed(store)
+        crash(store)
+    with hn.Store(tmp_path / "a.db") as store:
+        assert store.evidence("banner") == found
+        play(store, 100)
+        store.retire_arm("banner", "green")
+        assert table_of(store) == replayed(store)
+        alone = store.evidence("banner")
+        assert (alone.best, alone.within, alone.leads) == (None, ("red", 0.0), ())
+
+
+# Attacks
+
+
+def test_repeated_and_forged_events_count_once(tmp_path):
+    with opened(tmp_path / "a.db") as store:
+        tickets = []
+        for visitor in range(40):
+            decision = store.act("banner", id=f"visitor {visitor // 2}")  # a repeated request has the same answer
+            store.observe(decision.ticket, reward=1.0)
+            store.observe(decision.ticket, reward=0.0)  # the first feedback counts
+            tickets.append(decision.ticket)
+        for forged in (tickets[0][:-2] + "AA", tickets[0][::-1], ""):
+            with pytest.raises(ValueError):
+                store.observe(forged, reward=1.0)
+        pending = store.act("banner").ticket
+        for value in (1.5, -0.1, float("nan"), float("inf")):
+            with pytest.raises(ValueError, match="reward"):
+                store.observe(pending, reward=value)
+        found = store.evidence("banner")
+        assert (found.decisions, found.pending) == (21, 1)
+        table = store.queue.contents.find("banner").evidence.engine
+        assert table.own == 0.0  # each reward is 1
+        assert sum(table.settled(arm) for arm in range(2)) == 20
+
+
+def test_one_key_and_many_keys_are_counted_alike(tmp_path):
+    """Draws of many keys are numbered in one order: their table is that of the same draws and rewards."""
+    with opened(tmp_path / "a.db", hn.EpsilonGreedy(["red", "blue"], 1.0, gains=True)) as store:
+        table, rng = Evidence(2), np.random.default_rng(0)
+        for t in range(1, 201):
+            decision = store.act("banner", int(rng.integers(1000)))
+            table.act(np.array([0.5, 0.5]), decision.action)
+            reward = float(rng.random() < 0.5)
+            store.observe(decision.ticket, reward=reward)
+            table.settle(t, decision.action, 0.5, 1.0 - reward)
+        ours = store.queue.contents.find("banner").evidence.engine
+        for arm in range(2):
+            for side in range(2):
+                assert ours.arm_low(arm, side, 3.0) == table.arm_low(arm, side, 3.0)
+
+
+def test_click_after_expiry_does_not_change_the_panel(tmp_path):
+    with hn.Store(tmp_path / "a.db") as store:
+        store.add("banner", hn.EpsilonGreedy(["red", "blue"], 1.0, gains=True), wait=0.05, default=0.0)
+        late = [store.act("banner") for _ in range(10)]
+        for _ in range(200):
+            if store.evidence("banner").pending == 0:
+                break
+            time.sleep(0.02)
+        before = store.evidence("banner")
+        for decision in late:
+            store.observe(decision.ticket, reward=1.0)
+        assert store.evidence("banner") == before
+
+
+def test_a_second_process_cannot_count(tmp_path):
+    with opened(tmp_path / "a.db") as store:
+        play(store, 20)
+        with pytest.raises(ValueError, match="locked"):
+            hn.Store(tmp_path / "a.db")
+        assert store.evidence("banner").decisions == 20
+
+
+def test_table_with_inflated_counts_is_rejected():
+    table = Evidence(2)
+    for t in range(1, 101):
+        table.act(np.array([0.5, 0.5]), t % 2)
+        table.settle(t, t % 2, 0.5, float(t % 2))
+    sound = table.to_bytes()
+    numbers = np.frombuffer(sound[80 : 80 + 8 * 164], dtype=float).copy()
+    for place, value in ((160, 51.0), (161, 60.0), (162, -1.0), (163, 2.0), (0, np.nan), (16, np.inf)):
+        changed = numbers.copy()
+        changed[place] = value
+        with pytest.raises((ValueError, RuntimeError), match="evidence"):
+            Evidence.from_bytes(sound[:80] + changed.tobytes() + sound[80 + 8 * 164 :])
+    assert Evidence.from_bytes(sound).to_bytes() == sound

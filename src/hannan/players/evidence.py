@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
@@ -277,7 +277,7 @@ def _more(arms: list[ArmEvidence], gaps: list[float], lows: list[float], decisio
         arm.shown * RARE < decisions or (arm.probability is not None and 2 * arm.probability * decisions < arm.shown)
         for arm in arms
     )
-    if decisions < RARE or shrinking or min(gaps[1:]) <= 0.0:
+    if decisions < RARE or shrinking or min(gaps[1:], default=0.0) <= 0.0:
         return None
     growth = max(((gap - low) / gap) ** 2 for gap, low in zip(gaps[1:], lows, strict=True))
     more = decisions * (growth - 1.0)
@@ -365,10 +365,10 @@ class _Capitals:
                 high = middle
         return low
 
-    def regret(self) -> float:
-        """Return an upper bound on the realized regret."""
+    def regret(self, against: Sequence[int]) -> float:
+        """Return an upper bound on the realized regret against these arms."""
         threshold = math.log(self.n / (SHARES["regret"] * self.alpha))
-        best = min(self.table.regret_low(arm, threshold) for arm in range(self.n))
+        best = min(self.table.regret_low(arm, threshold) for arm in against)
         return max(0.0, float(self.table.own + self.table.pending - best))
 
 
@@ -391,6 +391,7 @@ def read(
     sure_since: str | None = None,
     assumed: Rows = (),
     response: RandomizedResponse | None = None,
+    retired: Collection[int] = (),
 ) -> Evidence:
     """Return the evidence in a table of the engine.
 
@@ -418,6 +419,9 @@ def read(
         Mechanism of the reports that the table counts instead of losses. A mean report is 1/2 + tanh(epsilon/2) (mean
         loss - 1/2) in every round, so that means and intervals are mapped by the inverse. The realized regret is about
         realized losses, which are unknown, and is withheld.
+    retired : collection of int, optional
+        Arms that are left out of comparisons and regret, because their losses since their retirement are unknown. With
+        means="fixed" they are compared too.
     """
     alpha = checked(alpha, means)
     if len(names) < 2:
@@ -440,11 +444,14 @@ def read(
         mean, least = loss(estimates[arm]), float(table.least(arm)) if table.draws else 0.0
         arms[name] = ArmEvidence(mean, (low, high), int(table.drawn(arm)), now, least)
     ranked = sorted(range(len(names)), key=estimates.__getitem__)
+    # All comparisons hold simultaneously, so that any of them may be left out.
+    absent = {arm for arm in retired if means == "any"}
+    ranked = [arm for arm in ranked if arm not in absent]
     leaders = ranked if len(names) <= ALL_PAIRS else ranked[:CANDIDATES]
     # Lower bounds on m(b) - m(a), for each leader a.
     behind = {a: {b: found.difference(b, a) for b in ranked if b != a} for a in leaders}
-    best = next((a for a in leaders if min(behind[a].values()) > 0.0), None)
-    worse = {a: max(0.0, -min(differences.values())) for a, differences in behind.items()}
+    best = next((a for a in leaders if min(behind[a].values(), default=0.0) > 0.0), None)
+    worse = {a: max(0.0, -min(differences.values(), default=0.0)) for a, differences in behind.items()}
     closest = best if best is not None else min(leaders, key=worse.__getitem__)
     width = units.width * factor
     leads = tuple(
@@ -457,8 +464,13 @@ def read(
     warnings = tuple(
         f"{name} was shown {arm.shown:,} times in {decisions:,} decisions, too rarely to compare over all of them; "
         'set a floor, as in hn.Bandit(n, floor=0.05), or use means="fixed" if means do not change'
-        for name, arm in arms.items()
-        if means == "any" and decisions >= RARE and arm.shown * RARE < decisions
+        for place, (name, arm) in enumerate(arms.items())
+        if means == "any" and decisions >= RARE and arm.shown * RARE < decisions and place not in absent
+    )
+    warnings += tuple(
+        f"{names[arm]} was retired: its {'rewards' if units.gains else 'losses'} since then are unknown, so it is left "
+        "out of comparisons and regret"
+        for arm in sorted(absent)
     )
     return Evidence(
         alpha=alpha,
@@ -470,13 +482,13 @@ def read(
         best=None if best is None else names[best],
         within=Within(names[closest], min(width * worse[closest], units.width)) if decisions else None,
         leads=leads,
-        regret=None if response is not None else units.width * found.regret(),
+        regret=None if response is not None else units.width * found.regret(ranked),
         since=since,
         sure_since=sure_since if watched and best is not None and best == table.sure else None,
         more=None
         if best is not None
         else _more(
-            list(arms.values()),
+            [arm for place, arm in enumerate(arms.values()) if place not in absent],
             [estimates[b] - estimates[ranked[0]] for b in ranked],
             [behind[ranked[0]][b] for b in ranked[1:]],
             decisions,

@@ -175,7 +175,7 @@ class Contents:
             stored.add_arm(note["place"], note["arm"])
         elif "retire" in note:
             stored = self.learners[note["learner"]]
-            stored.arms.retire(note["retire"], stored.so_far)
+            stored.retire(note["retire"])
         elif "rename" in note:
             self.learners[note["learner"]].rename_arm(note["rename"], note["name"], self.sequence, note["time"])
         elif "erased" in note:

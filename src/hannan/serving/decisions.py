@@ -297,7 +297,7 @@ class DecisionQueue:
                 names = [one for one in stored.arms.available_names if one != arm]
                 return self._begin(stored.with_arms(len(self.contents.learners), names), stored.declared)
             sequence = self._append(journal.note({"retire": place, "learner": stored.number}))
-            stored.arms.retire(place, stored.so_far)
+            stored.retire(place)
             return sequence
 
     def rename_arm(self, name: str, arm: Any, new: Any) -> int:

@@ -67,6 +67,8 @@ class EvidenceTable:
     def __init__(self, arms: list[int], start: str = "") -> None:
         self.arms, self.start = arms, start
         self.engine: Any = _engine.Evidence(len(arms))
+        #: Places in the table of arms that retired.
+        self.retired: set[int] = set()
         #: Time of the group of each of the last events that a verdict refers to, by sequence.
         self.times: dict[int, float] = {}
 
@@ -74,6 +76,12 @@ class EvidenceTable:
         """Count the draws of a fleet from now on; with `fresh`, pending decisions are not counted."""
         if fleet is not None:
             fleet._count_in(self.engine, np.array(self.arms, dtype=np.int64), fresh)
+
+    def leave_out(self, available: list[int]) -> None:
+        """Leave the arms of the table that are not available out of the comparison of the best arm."""
+        self.retired = {place for place, arm in enumerate(self.arms) if arm not in available}
+        for place in self.retired:
+            self.engine.retire(place)
 
     def stamp(self, time_of: Callable[[int], float]) -> None:
         """Record the time of the events at which the table began and became sure."""

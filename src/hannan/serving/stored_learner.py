@@ -545,8 +545,15 @@ class StoredLearner:
         if self.n > evidence.MAX_ARMS:
             return
         self.evidence = EvidenceTable(self.arms.compared, start)
+        self.evidence.leave_out(self.arms.available)
         for fleet in self.fleets:
             self.evidence.attach(fleet, fresh=True)
+
+    def retire(self, place: int) -> None:
+        """Make an arm unavailable; it is then left out of the comparison of the best arm."""
+        self.arms.retire(place, self.so_far)
+        if self.evidence is not None:
+            self.evidence.leave_out(self.arms.available)
 
     def drop_evidence(self) -> None:
         """Stop counting: the next stage compares other arms."""
@@ -565,7 +572,7 @@ class StoredLearner:
                 "no_evidence",
             )
         copied, names = table.copy(), [str(self.arms.label(arm)) for arm in table.arms]
-        units = Units.of(self.learner.loss_range, self.learner.gains)
+        units, retired = Units.of(self.learner.loss_range, self.learner.gains), frozenset(table.retired)
         weights, response = None if self.keys else self.weights(), self.response
         start = evidence.STARTS[table.start]
         if self.earlier is not None and not start:
@@ -579,6 +586,7 @@ class StoredLearner:
                 copied.engine, names, units, alpha=alpha, means=means,
                 probabilities=None if weights is None else [weights[arm] for arm in table.arms],
                 since=copied.since(), sure_since=copied.sure_since(), assumed=rows, response=response,
+                retired=retired,
             )  # fmt: skip
 
         return found
@@ -805,6 +813,7 @@ class StoredLearner:
             found.expiry.restore(told["expiry"], blobs["expiry"])
         if "evidence" in told:
             found.evidence = EvidenceTable.restored(told["evidence"], blobs["evidence"])
+            found.evidence.leave_out(found.arms.available)
             for fleet in found.fleets:
                 found.evidence.attach(fleet, fresh=False)
             counted = sum(fleet._counted for fleet in found.fleets if fleet is not None)
