@@ -420,7 +420,7 @@ def read(
         loss - 1/2) in every round, so that means and intervals are mapped by the inverse. The realized regret is about
         realized losses, which are unknown, and is withheld.
     retired : collection of int, optional
-        Arms that are left out of comparisons and regret, because their losses since their retirement are unknown. With
+        Arms that are omitted from comparisons and regret, because their losses since their retirement are unknown. With
         means="fixed" they are compared too.
     """
     alpha = checked(alpha, means)
@@ -468,8 +468,8 @@ def read(
         if means == "any" and decisions >= RARE and arm.shown * RARE < decisions and place not in absent
     )
     warnings += tuple(
-        f"{names[arm]} was retired: its {'rewards' if units.gains else 'losses'} since then are unknown, so it is left "
-        "out of comparisons and regret"
+        f"{names[arm]} was retired: its {'rewards' if units.gains else 'losses'} since then are unknown, so it is "
+        "omitted from comparisons and regret"
         for arm in sorted(absent)
     )
     return Evidence(

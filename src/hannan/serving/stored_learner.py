@@ -550,7 +550,7 @@ class StoredLearner:
             self.evidence.attach(fleet, fresh=True)
 
     def retire(self, place: int) -> None:
-        """Make an arm unavailable; it is then left out of the comparison of the best arm."""
+        """Make an arm unavailable; it is then omitted from the comparison of the best arm."""
         self.arms.retire(place, self.so_far)
         if self.evidence is not None:
             self.evidence.leave_out(self.arms.available)
