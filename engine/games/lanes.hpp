@@ -9,17 +9,60 @@
 
 namespace hn::HN_ISA {
 
+/// What four runs of a game, one per lane, share whatever their weights are: streams, coins, own losses and counts.
+struct FourRuns {
+    f64x4 own;
+    FourStreams stream, coins;
+
+    HN_INLINE void load(const BanditJob& job, i64 first) {
+        const Run* run = job.runs + first;
+        for (int g = 0; g < 4; ++g) own[g] = run[g].own;
+        stream = FourStreams::gather(&run[0].stream, &run[1].stream, &run[2].stream, &run[3].stream);
+        if (job.coins) {
+            const Words* c = job.coins + first;
+            coins = FourStreams::gather(c, c + 1, c + 2, c + 3);
+        }
+    }
+    HN_INLINE void store(const BanditJob& job, i64 first) const {
+        for (int g = 0; g < 4; ++g) {
+            Run& run = job.runs[first + g];
+            run.own = own[g];
+            run.stream = stream.lane(g);
+            if (job.coins) job.coins[first + g] = coins.lane(g);
+        }
+    }
+    /// Add the normalized losses of the drawn arms to `own`, and return them.
+    HN_INLINE f64x4 charge(const BanditJob& job, const Setup& s, i64 first, i64 t, i64x4 drawn) {
+        const auto [x, per_run, per_round] = job.losses;
+        const double* row = x + per_run * first + per_round * t;
+        f64x4 loss{row[drawn[0]], row[per_run + drawn[1]], row[2 * per_run + drawn[2]], row[3 * per_run + drawn[3]]};
+        if (job.coins) loss = only(i64x4(coins.next() < loss), splat(1.0));
+        const f64x4 l = (loss - splat(s.origin)) * splat(s.slope);
+        own += l;
+        return l;
+    }
+    HN_INLINE static void count(const BanditJob& job, const Setup& s, i64 first, i64 t, i64x4 drawn) {
+        i64* counts = job.counts + first * s.n;
+        ++counts[drawn[0]];
+        ++counts[s.n + drawn[1]];
+        ++counts[2 * s.n + drawn[2]];
+        ++counts[3 * s.n + drawn[3]];
+        if (job.moves)
+            for (int g = 0; g < 4; ++g) job.moves[(first + g) * job.length + t] = i32(drawn[g]);
+    }
+};
+
 /// Four runs, one per lane, with m places for arms (m even) and weight 0 beyond them. The newest weight of each run is in
 /// `fresh`; its entry in w is 0.
 template <i64 m>
-struct SoftmaxFour {
+struct SoftmaxFour : FourRuns {
     f64x4 w[m + 1], L[m];
-    f64x4 fresh, mass, own, base;
+    f64x4 fresh, mass, base;
     double rate;
     i64x4 last;
-    FourStreams stream, coins;
 
     void load(const BanditJob& job, i64 first) {
+        FourRuns::load(job, first);
         const Setup& s = *job.setup;
         Run* run = job.runs + first;
         for (i64 j = 0; j < m; ++j)
@@ -30,16 +73,10 @@ struct SoftmaxFour {
         w[m] = f64x4{};
         rate = run[0].inverse;
         for (int g = 0; g < 4; ++g) {
-            own[g] = run[g].own;
             base[g] = run[g].base;
             last[g] = run[g].arm;
             fresh[g] = run[g].w[last[g]];
             lane_of(w, last[g], g) = 0.0;
-        }
-        stream = FourStreams::gather(&run[0].stream, &run[1].stream, &run[2].stream, &run[3].stream);
-        if (job.coins) {
-            const Words* c = job.coins + first;
-            coins = FourStreams::gather(c, c + 1, c + 2, c + 3);
         }
     }
     void store(const BanditJob& job, i64 first) {
@@ -56,14 +93,12 @@ struct SoftmaxFour {
                 run.w[j] = w[j][g];
                 run.L[j] = L[j][g];
             }
-            run.own = own[g];
             run.base = base[g];
             run.arm = last[g];
-            run.stream = stream.lane(g);
             run.total = sum_around(run.w, s.n, last[g]);
             run.round += job.rounds;
-            if (job.coins) job.coins[first + g] = coins.lane(g);
         }
+        FourRuns::store(job, first);
     }
     /// Write the newest weights to w.
     HN_INLINE void put_back() {
@@ -111,15 +146,10 @@ struct SoftmaxFour {
         last = (k[0] + k[1]) + (k[2] + k[3]);
     }
     HN_INLINE bool settle(const BanditJob& job, const Setup& s, i64 first, i64 t) {
-        const auto [x, per_run, per_round] = job.losses;
-        const double* row = x + per_run * first + per_round * t;
         const f64x4 here = weights_drawn(w, last);
         const i64 i0 = last[0], i1 = last[1], i2 = last[2], i3 = last[3];
-        f64x4 loss{row[i0], row[per_run + i1], row[2 * per_run + i2], row[3 * per_run + i3]};
         const f64x4 old{lane_of(L, i0, 0), lane_of(L, i1, 1), lane_of(L, i2, 2), lane_of(L, i3, 3)};
-        if (job.coins) loss = only(i64x4(coins.next() < loss), splat(1.0));
-        const f64x4 l = (loss - splat(s.origin)) * splat(s.slope);
-        own += l;
+        const f64x4 l = charge(job, s, first, t, last);
         const f64x4 value = fma(l, mass * (1.0 / here), old);
         fresh = exp_soon((base - value) * splat(rate));
         lane_of(L, i0, 0) = value[0];
@@ -130,13 +160,7 @@ struct SoftmaxFour {
         lane_of(w, i1, 1) = 0.0;
         lane_of(w, i2, 2) = 0.0;
         lane_of(w, i3, 3) = 0.0;
-        i64* counts = job.counts + first * s.n;
-        ++counts[i0];
-        ++counts[s.n + i1];
-        ++counts[2 * s.n + i2];
-        ++counts[3 * s.n + i3];
-        if (job.moves)
-            for (int g = 0; g < 4; ++g) job.moves[(first + g) * job.length + t] = i32(last[g]);
+        count(job, s, first, t, last);
         return true;
     }
     /// Recompute the lanes whose total has left the range.
@@ -213,12 +237,11 @@ inline Outcome play_softmax_few(const BanditJob& job) {
 
 /// Four runs with m places for arms (m even), and weight 0 beyond them.
 template <int K, bool Reduced, i64 m>
-struct BarrierFour {
+struct BarrierFour : FourRuns {
     using Solver = Barrier<K>;
     using Lanes = BarrierLanes<K>;
     f64x4 L[m], w[m + 1];
-    f64x4 base, y, slope, total, scale, inverse, own;
-    FourStreams stream, coins;
+    f64x4 base, y, slope, total, scale, inverse;
     double round;
     // State between the draw and the weights of the next round: the arms, their L, the threshold of
     // baselines, and the stage of the pass.
@@ -226,6 +249,7 @@ struct BarrierFour {
     f64x4 value, bar, place, warm;
 
     void load(const BanditJob& job, i64 first) {
+        FourRuns::load(job, first);
         const Setup& s = *job.setup;
         const Run* run = job.runs + first;
         for (i64 j = 0; j < m; ++j)
@@ -241,14 +265,8 @@ struct BarrierFour {
             total[g] = run[g].total;
             scale[g] = run[g].scale;
             inverse[g] = run[g].inverse;
-            own[g] = run[g].own;
         }
         round = double(run[0].round);
-        stream = FourStreams::gather(&run[0].stream, &run[1].stream, &run[2].stream, &run[3].stream);
-        if (job.coins) {
-            const Words* c = job.coins + first;
-            coins = FourStreams::gather(c, c + 1, c + 2, c + 3);
-        }
     }
     void store_lane(const Setup& s, Run& run, int g) const {
         for (i64 j = 0; j < s.n; ++j) {
@@ -264,11 +282,8 @@ struct BarrierFour {
         run.round = i64(round);
     }
     void store(const BanditJob& job, i64 first) const {
-        for (int g = 0; g < 4; ++g) {
-            store_lane(*job.setup, job.runs[first + g], g);
-            job.runs[first + g].stream = stream.lane(g);
-            if (job.coins) job.coins[first + g] = coins.lane(g);
-        }
+        for (int g = 0; g < 4; ++g) store_lane(*job.setup, job.runs[first + g], g);
+        FourRuns::store(job, first);
     }
     /// First half of a round. Each half is computed for all vectors, so that their latencies overlap.
     HN_INLINE void draw(const BanditJob& job, const Setup& s, i64 first, i64 t) {
@@ -278,12 +293,7 @@ struct BarrierFour {
         const f64x4 low{lane_of(L, i0, 0), lane_of(L, i1, 1), lane_of(L, i2, 2), lane_of(L, i3, 3)};
         const f64x4 weight = total * (one / old);
         round += 1.0;
-        const auto [x, per_run, per_round] = job.losses;
-        const double* row = x + per_run * first + per_round * t;
-        f64x4 loss{row[i0], row[per_run + i1], row[2 * per_run + i2], row[3 * per_run + i3]};
-        if (job.coins) loss = only(i64x4(coins.next() < loss), one);
-        const f64x4 l = (loss - splat(s.origin)) * splat(s.slope);
-        own += l;
+        const f64x4 l = charge(job, s, first, t, k);
         if constexpr (Reduced) {
             bar = Lanes::baseline_bar(total, scale);
             i64x4 any{};
@@ -300,13 +310,7 @@ struct BarrierFour {
         scale = scales_of_lanes(s.schedule, round, own, scale);
         inverse = one / scale;
         place = Solver::first_place(value, base, old, total, slope, y, {before, was}, scale, inverse);
-        i64* counts = job.counts + first * s.n;
-        ++counts[i0];
-        ++counts[s.n + i1];
-        ++counts[2 * s.n + i2];
-        ++counts[3 * s.n + i3];
-        if (job.moves)
-            for (int g = 0; g < 4; ++g) job.moves[(first + g) * job.length + t] = i32(k[g]);
+        count(job, s, first, t, k);
     }
     HN_INLINE bool settle(const BanditJob& job, const Setup& s, i64 first, i64) {
         const f64x4 one = splat(1.0), half = splat(0.5);
