@@ -167,7 +167,29 @@ def cost_bound_too_small(monkeypatch):
     scaled(monkeypatch, CertifiedIntervals, "_cost_bounds", lambda bounds: [bound - 0.05 for bound in bounds])
 
 
+def first_order_bound_too_small(monkeypatch):
+    from hannan.mathematics import bounds
+
+    scaled(monkeypatch, bounds, "exp3_first_order", lambda terms: {name: 0.3 * term for name, term in terms.items()})
+
+
+def light_bound_too_small(monkeypatch):
+    from hannan.learners.first_order import Exp3Light
+
+    shrunk = lambda found: ({name: 0.1 * term for name, term in found[0].items()}, found[1])  # noqa: E731
+    scaled(monkeypatch, Exp3Light, "_published", shrunk)
+
+
+def playout_bound_too_small(monkeypatch):
+    from hannan.learners.noisy import RandomPlayout
+
+    scaled(monkeypatch, RandomPlayout, "bound", lambda bound: replace(bound, value=0.45 * bound.value))
+
+
 SABOTAGE = [
+    ("exp3-first-order", first_order_bound_too_small),
+    ("exp3-light-first-order", light_bound_too_small),
+    ("random-playout", playout_bound_too_small),
     ("coverage-identity", late_targets_judged_shifted),
     ("coverage-before-play", coverage_bound_too_small),
     ("coverage-cost", cost_bound_too_small),

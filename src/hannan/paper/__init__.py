@@ -39,6 +39,7 @@ _CHAPTERS = (
     ("whole_game", "CHAPTER"),
     ("slates", "CHAPTER"),
     ("coverage", "CHAPTER"),
+    ("first_order", "CHAPTER"),
 )
 
 __all__ = ["OUTCOMES", "Chapter", "Claim", "Effort", "Verdict", "chapters", "claims"]
