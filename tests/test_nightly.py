@@ -128,7 +128,7 @@ def test_thirty_nights(folder, monkeypatch, capsys):
     counted = recount(world, [t for t in NIGHTS if t not in waiting])
     assert (now.rows - before.rows, now.below[0] - before.below[0], now.above[0] - before.above[0]) == counted
     assert str(live.certificate()) + "\n" == Path("certificate.txt").read_text()
-    # Control: intervals in which every target is known in the next night are others.
+    # Control: if every target is known in the next night, the intervals differ.
     prompt = hn.Conformal(["arima", "ets", "naive"], 0.9, clip=10)
     with open("backtest.csv", newline="") as file:
         for row in csv.DictReader(file):

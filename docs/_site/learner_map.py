@@ -93,7 +93,7 @@ NEEDS = (
         {},
     ),
     Need(
-        "one epsilon for a game without end; only the own loss is observed",
+        "one epsilon for any number of rounds; only the own loss is observed",
         "hn.LocallyPrivate(hn.Bandit(n), epsilon=1.0)",
         lambda: hn.LocallyPrivate(hn.Bandit(N), 1.0),
         {},

@@ -310,7 +310,7 @@ void bind_convex(nb::module_& m) {
                 const Busy here = l.alone();
                 l.run.distance += by;
             },
-            "by"_a, "Moves were farther from the argmins.")
+            "by"_a, "Add to the sum of the distances between moves and argmins.")
         .def(
             "draw",
             [](LeaderOwner& l, NoiseKind kind) {

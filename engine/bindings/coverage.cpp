@@ -384,7 +384,7 @@ public:
 void bind_coverage(nb::module_& m) {
     m.attr("PROPOSERS") = proposers;
     m.attr("FEWEST_RESIDUALS") = fewest;
-    nb::class_<Intervals>(m, "Intervals", "Proposals of intervals around point forecasts, made of residuals.")
+    nb::class_<Intervals>(m, "Intervals", "Proposals of intervals around point forecasts, computed from residuals.")
         .def(nb::init<In<double>>(), "levels"_a)
         .def("propose", &Intervals::propose_one, "row"_a, "center"_a, "forecasts"_a,
              "Return (proposals level by level or None, unit or 0).")

@@ -42,7 +42,7 @@ struct MarksOwner {
     }
     void check(i64 rounds, i64 columns) const {
         require(marks.ends.empty() || marks.ends.back() <= rounds, "ends of marks must be <= rounds");
-        require(width <= columns, "columns of marks must be columns of the curves");
+        require(width <= columns, "columns of marks must be below the number of columns of the curves");
     }
 };
 
@@ -311,7 +311,7 @@ public:
     Outcome play(i64 first, i64 last, const BlockOwner& block, const MarksOwner& marks,
                  const CurvesOwner& curves, Hindsight* hindsight) {
         const i64 arms = setup.setting == Setting::expert_bandit ? setup.actions : setup.n;
-        require(0 <= first && first <= last && last <= i64(count()), "runs must be runs of the game");
+        require(0 <= first && first <= last && last <= i64(count()), "runs must be a range of runs of the game");
         block.check(block.per_run || block.drawn() ? last : 1, arms);
         marks.check(block.rounds, curves.width());
         curves.check(i64(count()), arms, block.rounds);

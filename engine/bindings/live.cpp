@@ -175,10 +175,10 @@ PyMethodDef method(const char* name, Quick quick, const char* doc) {
 PyMethodDef methods[] = {
     method("_act_expert", act<&Player::act_expert>,
            "_act_expert($self, awake=None)\n--\n\nDraw an expert; with `awake`, a mask of booleans, one of "
-           "those awake."),
+           "the available experts."),
     method("_act_arm", act<&Player::act_arm>,
-           "_act_arm($self, awake=None)\n--\n\nDraw an arm; with `awake`, a mask of booleans, one of those "
-           "awake."),
+           "_act_arm($self, awake=None)\n--\n\nDraw an arm; with `awake`, a mask of booleans, one of "
+           "the available arms."),
     method("_observe_row", observe_row,
            "_observe_row($self, move, loss=None, *, reward=None)\n--\n\nSettle a move with the losses of all "
            "experts."),

@@ -220,7 +220,7 @@ void bind_players(nb::module_& m) {
                 const auto bytes = nb::cast<nb::bytes>(saved);
                 p.keep_evidence(evidence_of(bytes.c_str(), bytes.size()));
             },
-            "saved"_a.none(), "Keep evidence about the arms, from now on or from a saved table on.")
+            "saved"_a.none(), "Keep evidence about the arms, starting now or from a saved table.")
         .def_prop_ro("_evidence",
                      [](Player& p) -> nb::object {
                          const Busy here = p.alone();
@@ -261,7 +261,7 @@ void bind_players(nb::module_& m) {
             "_settle_untold",
             [](Player& p, In<double> losses, nb::object ticket, i64 delay) {
                 require(p.sees_all && i64(losses.size()) == p.n(),
-                        "losses must be one per expert, of a learner that observes all losses");
+                        "losses must have one entry per expert, and the learner must observe all losses");
                 const Busy here = p.alone();
                 In<double> drawn_from;
                 if (!ticket.is_none()) {

@@ -44,7 +44,7 @@ def test_bounds_on_the_mean_play_hold_on_every_run(learner, adversary):
 
 @pytest.mark.parametrize(("learner", "adversary"), [(one, a) for one, met in DRAWS for a in met], ids=str)
 def test_bounds_on_sampled_moves_hold_in_expectation(learner, adversary):
-    """False alarm below 1e-6, that of `exceeded` for a mean equal to the bound; these means are below the bound."""
+    """The false-alarm rate is below 1e-6: that is the rate of `exceeded` if the mean equals the bound."""
     record = hn.play(learner, adversary, rounds=T, runs=16)
     assert record.bound is not None
     assert record.bound.against == "any"

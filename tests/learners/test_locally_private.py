@@ -97,7 +97,7 @@ def test_statement_holds_for_a_game_without_end():
 
 
 def test_certificate_states_privacy_without_a_seed_only():
-    for seed, said in ((None, "(1, 0) for a game without end"), (0, "none: a seed was given")):
+    for seed, said in ((None, "(1, 0) for any number of rounds"), (0, "none: a seed was given")):
         player = LEARNER.start(seed)
         player.observe(player.act(), 0.3)
         certificate = player.certificate()
@@ -164,8 +164,8 @@ def test_fleet_plays_as_the_player():
     assert "none: a seed was given" in str(fleet.certificate())
     unseeded = hn.Fleet(LEARNER)
     unseeded.observe(unseeded.act(["a", "b"]), [0.1, 0.9])
-    assert "(1, 0) for a game without end" in str(unseeded.certificate())
-    assert "(1, 0) for a game without end" in unseeded.certificate("a").privacy
+    assert "(1, 0) for any number of rounds" in str(unseeded.certificate())
+    assert "(1, 0) for any number of rounds" in unseeded.certificate("a").privacy
 
 
 def test_seeded_fleets_with_text_keys_repeat():

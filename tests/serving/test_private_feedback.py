@@ -111,7 +111,7 @@ def test_certificate_states_privacy_and_its_limits(path: Path) -> None:
             store.observe(store.act("a").ticket, reward=1)
         found = store.certificate("a")
     rows = dict(found.rows())
-    assert "(1, 0) for a game without end" in rows["privacy"]
+    assert "(1, 0) for any number of rounds" in rows["privacy"]
     assert "does not cover whether and when feedback arrived" in rows["arrival"]
     assert "reports" in rows
 

@@ -145,7 +145,7 @@ class Answer:
     help="Number of learners that observe the same people and share the budget.",
 )
 @click.option("--sparsity", type=click.IntRange(min=1), help="Largest number of nonzero losses per round.")
-@click.option("--without-end", is_flag=True, help="Cover a game without end; the bound is for --rounds.")
+@click.option("--without-end", is_flag=True, help="Cover any number of rounds; the bound is for --rounds.")
 @click.option(
     "--smooth", type=float, default=0.0, show_default=True, help="Smoothness constant of the losses; 0 for linear."
 )
@@ -439,7 +439,7 @@ def _page(answers: list[Answer], curves: list[Any]) -> Any:
     for answer, points in zip(answers, curves, strict=True):
         statement, of = answer.statement, "" if len(answers) == 1 else f", {answer.name}"
         if not tiles:
-            covered = "a game without end" if statement.rounds is None else f"{statement.rounds} moves"
+            covered = "any number of rounds" if statement.rounds is None else f"{statement.rounds} moves"
             tiles.append(Tile(ceiling(statement.epsilon), f"epsilon of {covered}", "good"))
         if answer.bound is not None:
             tiles.append(Tile(ceiling(answer.bound.value), f"bound on the expected regret{of}"))

@@ -84,7 +84,7 @@ OPTIONS = {
 @click.option(
     "--ofrep-bulk",
     metavar="NAME,NAME,...",
-    help="Learners that bulk evaluations of OpenFeature clients draw, shown or not (default: none).",
+    help="Learners drawn in bulk evaluations of OpenFeature clients, even if never shown (default: none).",
 )
 @click.option(
     "--max-body",

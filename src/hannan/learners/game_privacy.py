@@ -129,7 +129,7 @@ class GamePrivacy(Privacy):
     epsilon, delta : float
         The parameters.
     rounds : int or None
-        Number of rounds that the statement covers; None for a game without end.
+        Number of rounds that the statement covers; None for any number of rounds.
     source : str
         Theorem.
     condition : str, optional
@@ -181,7 +181,7 @@ class GamePrivacy(Privacy):
     @property
     def says(self) -> str:
         """The statement as a line, both parameters rounded up."""
-        covered = "a game without end" if self.rounds is None else f"{counted(self.rounds, 'round')} together"
+        covered = "any number of rounds" if self.rounds is None else f"{counted(self.rounds, 'round')} together"
         many = "" if self.learners == 1 else f" of {self.learners} learners"
         return f"(epsilon, delta) = ({ceiling(self.epsilon)}, {chance(self.delta)}) for {covered}{many}"
 

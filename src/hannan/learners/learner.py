@@ -99,7 +99,7 @@ class NotPrivate:
                 OWN,
                 (
                     "hn.LocallyPrivate(learner, epsilon=1.0) randomizes every loss before the learner receives it, and "
-                    "has one epsilon for a game without end"
+                    "has one epsilon for any number of rounds"
                 ),
             )
         raise Withheld(

@@ -24,7 +24,7 @@ SOURCE = "Theorem L of docs/proofs/private.md: randomized response"
 
 @dataclass(frozen=True, repr=False)
 class LocallyPrivate(Learner):
-    """A bandit that receives a randomized report of each loss, with one epsilon for a game without end and delta = 0.
+    """A bandit that receives a randomized report of each loss, with one epsilon for any number of rounds and delta = 0.
 
     Every learner that receives only the losses of drawn arms can be wrapped. Moves, weights, certificates and files are
     computed from the reports, so that epsilon covers all of them; a loss itself is not stored anywhere.
@@ -52,7 +52,7 @@ class LocallyPrivate(Learner):
     >>> import hannan as hn
     >>> learner = LocallyPrivate(hn.Bandit(4), epsilon=1.0)
     >>> print(learner.privacy().says)
-    (epsilon, delta) = (1, 0) for a game without end
+    (epsilon, delta) = (1, 0) for any number of rounds
     >>> round(learner.bound(10_000).value / hn.Bandit(4).bound(10_000).value, 3)
     2.164
     """
@@ -153,7 +153,7 @@ class LocallyPrivate(Learner):
         Parameters
         ----------
         rounds : int, optional
-            Number of rounds. Epsilon does not depend on it. Default: a game without end.
+            Number of rounds. Epsilon does not depend on it. Default: any number of rounds.
         delta : float
             Not used: the statement has delta = 0.
         per_person : int

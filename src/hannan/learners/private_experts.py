@@ -113,7 +113,7 @@ class PrivateExperts(Remembered):
     epsilon, delta : float
         Privacy of all moves together. Delta must be well below 1/rounds. Default of `delta`: 1e-6.
     rounds : int, optional
-        Number of rounds. Default: a game without end, which one epsilon covers as well.
+        Number of rounds. Default: any number of rounds, which one epsilon covers as well.
     best_loss : float, optional
         Upper bound on the cumulative loss of the best expert; the bound is then of first order. Requires `rounds`.
     per_person : int
@@ -137,7 +137,7 @@ class PrivateExperts(Remembered):
     --------
     >>> PrivateExperts(10, epsilon=1.0, rounds=10_000).bound().value  # doctest: +ELLIPSIS
     120.3...
-    >>> round(PrivateExperts(10, epsilon=1.0).bound(10_000).value, 1)  # one epsilon for a game without end
+    >>> round(PrivateExperts(10, epsilon=1.0).bound(10_000).value, 1)  # one epsilon for any number of rounds
     178.2
     """
 
@@ -260,7 +260,7 @@ class PrivateExperts(Remembered):
         Parameters
         ----------
         rounds : int, optional
-            Number of rounds. Default: those that the learner was given, or a game without end.
+            Number of rounds. Default: those that the learner was given, or any number of rounds.
         delta : float, optional
             Delta of the statement. Default: that of the learner.
 
@@ -522,7 +522,7 @@ class PrivatePlayer(NoisyPlayer):
         if rounds is not None and self._settled >= rounds:
             raise ValueError(
                 f"epsilon covers {rounds} rounds, and {self._settled} have been settled; start PrivateExperts with "
-                "rounds=None for a game without end"
+                "rounds=None for any number of rounds"
             )
 
     def observe(  # type: ignore[override]

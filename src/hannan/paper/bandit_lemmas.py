@@ -248,7 +248,7 @@ def _mabregret(effort: Effort) -> Verdict:
                 rest = effort.turn(scale * cost + tail, 0.0)
                 worst = max(worst, sides.regret - sides.drift - rest, sides.drift - sides.moved)
                 runs += 1
-    return holds(worst <= 1e-8, worst, 0.0, runs=runs, what="largest left − right")
+    return holds(worst <= 1e-8, worst, 0.0, runs=runs, what="largest left side − right side")
 
 
 correct(
@@ -310,6 +310,6 @@ def _full(effort: Effort) -> Verdict:
         least,
         1.0,
         runs=effort.pick(20, 120),
-        numbers={"largest left − right": worst},
+        numbers={"largest left side − right side": worst},
         what="cost of τ/claimed",
     )

@@ -336,7 +336,7 @@ def _leader(effort: Effort) -> Verdict:
             left = float(b @ leaders[0]) + ahead
             right = float(b @ leaders[-1]) + float(np.sum(losses.value(leaders[-1])))
             worst, runs = max(worst, left - right - slack), runs + 1
-    return holds(worst <= 0.0, worst, 0.0, runs=runs, what="largest left − right")
+    return holds(worst <= 0.0, worst, 0.0, runs=runs, what="largest left side − right side")
 
 
 correct(

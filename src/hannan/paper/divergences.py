@@ -252,7 +252,7 @@ def _dp_func(effort: Effort) -> Verdict:
         for values in (rng.random(6), (p > math.exp(epsilon) * q).astype(float), (p > q).astype(float)):
             right = math.exp(epsilon) * (values @ q) + effort.turn(1.0, 0.5) * delta
             worst = max(worst, float(values @ p - right))
-    return holds(worst <= 1e-12, worst, 0.0, runs=3 * count, what="largest left − right")
+    return holds(worst <= 1e-12, worst, 0.0, runs=3 * count, what="largest left side − right side")
 
 
 @LEMMAS.claim("increasing")

@@ -156,7 +156,7 @@ def _abel(effort: Effort) -> Verdict:
                 sides = walked(phi, losses, advice)
                 right = sides.moved_sum + effort.turn(scale * cost, 0.0)
                 worst, runs = max(worst, sides.regret - right), runs + 1
-    return holds(worst <= 1e-9, worst, 0.0, runs=runs, what="largest left − right")
+    return holds(worst <= 1e-9, worst, 0.0, runs=runs, what="largest left side − right side")
 
 
 def by_arm(rounds: int, actions: int, more: int, effort: Effort) -> NDArray[np.uint8]:

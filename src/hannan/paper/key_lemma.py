@@ -116,7 +116,7 @@ def _repaired(effort: Effort) -> Verdict:
                 own, ahead, best = _played(phi, losses)
                 excess = (own - best) - lemma(eps, best, ahead - best)
                 worst, runs = max(worst, excess / max(1.0, best)), runs + 1
-    return holds(worst <= 1e-9, worst, 0.0, runs=runs, what="largest left − right")
+    return holds(worst <= 1e-9, worst, 0.0, runs=runs, what="largest left side − right side")
 
 
 @CHAPTER.claim("key-lemma-delta")
@@ -132,7 +132,7 @@ def _with_delta(effort: Effort) -> Verdict:
                 own, ahead, best = _played(phi, losses)
                 rest = effort.turn(delta * len(losses), 0.0)
                 worst, runs = max(worst, (own - best) - lemma(eps, best, ahead - best, rest)), runs + 1
-    return holds(worst <= 1e-9, worst, 0.0, runs=runs, what="largest left − right")
+    return holds(worst <= 1e-9, worst, 0.0, runs=runs, what="largest left side − right side")
 
 
 @CHAPTER.claim("rate-form")

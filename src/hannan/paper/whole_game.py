@@ -171,7 +171,7 @@ def _worst_case(learner: PrivateExperts, rounds: int) -> float:
 @CHAPTER.claim("private-worst-case")
 def _worst_cases(effort: Effort) -> Verdict:
     """The largest expected regret of private experts over all sequences of losses, computed by dynamic programming, is
-    at most their bound, for a known number of rounds and for a game without end."""
+    at most their bound, for a known number of rounds and for any number of rounds."""
     rounds, worst, cases, rows = effort.pick(100, 500), 0.0, 0, []
     for epsilon in (0.1, 0.3, 1.0, 3.0, 10.0):
         for horizon, name in ((rounds, "known T"), (None, "without end")):

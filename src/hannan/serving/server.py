@@ -151,7 +151,7 @@ def _check(settings: Settings) -> None:
         if told.setdefault(name, arms) != arms:
             raise ValueError(f"--add {name} has two different lists of arms; got {told[name]} and {arms}")
     if settings.floor and not settings.learners:
-        raise ValueError("--floor is that of learners to add; got no --add")
+        raise ValueError("--floor applies to learners added with --add; got no --add")
     if settings.wait is not None and not settings.learners:
         raise ValueError("--wait and --default apply to learners that --add creates; got no --add")
 
