@@ -87,3 +87,44 @@ def test_a_column_has_one_role(columns, says, tmp_path):
         done = CliRunner().invoke(command, [file, "--target", "y", *options], input=typed)
         assert done.stdout == ""
         assert says in str(done.exception)
+
+
+@pytest.mark.parametrize("issued", [False, True])
+def test_unsorted_rows_of_one_series_are_answered_in_the_order_of_their_times(issued):
+    """The answers are in the order of the input; the control takes the rows as they come."""
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(2)
+    y = rng.normal(size=90).cumsum()
+    days = pandas.date_range("2026-01-01", periods=90)
+    frame = pandas.DataFrame({"ds": days, "a": y + rng.normal(size=90), "b": y + 0.5, "shop": ["n", "s"] * 45, "y": y})
+    frame.loc[88:, "y"] = np.nan
+    if issued:
+        frame["cutoff"] = frame["ds"] - pandas.Timedelta(days=2)
+    options = {"coverage": 0.8, "groups": ["shop"]}
+    straight = hn.combine(frame, **options)
+    order = rng.permutation(90)
+    mixed = frame.iloc[order].reset_index(drop=True)
+    told = hn.combine(mixed, **options)
+    assert told.rows.tolist() == list(range(90))
+    assert (told.forecast == straight.forecast[order]).all()
+    assert (told.intervals == straight.intervals[order]).all()
+    assert (told.weights == straight.weights[order]).all()
+    assert told.times == [straight.times[k] for k in order]
+    assert (told.to_frame()["forecast"] == told.forecast).all()
+    assert told.summary.mix_loss == straight.summary.mix_loss
+    assert {(one.row, one.time) for one in told.summary.forecasts} == {
+        (int(np.flatnonzero(order == k)[0]) + 1, days[k].isoformat()) for k in (88, 89)
+    }
+    assert "sorted by" in str(told)
+    assert "sorted by" not in str(straight)
+    assert (
+        hn.combine(mixed.drop(columns=["ds", "cutoff"], errors="ignore"), **options).forecast != told.forecast
+    ).any()
+    # An error names the order in which rows are numbered; times that repeat are not sorted.
+    mixed.loc[5, ["a", "b"]] = np.nan
+    with pytest.raises(BadTable, match="sorted by 'ds'"):
+        hn.combine(mixed, **options)
+    if not issued:
+        twice = frame.iloc[[1, 0, 0]]
+        with pytest.raises(ValueError, match="increasing"):
+            hn.combine(twice, experts=["a", "b"])

@@ -74,7 +74,6 @@ def test_a_forecast_never_depends_on_a_target_that_was_not_known(row):
 @pytest.mark.parametrize(
     ("change", "options", "match"),
     [
-        (lambda f: f.iloc[::-1], {}, "row 2: .*sorted by issue time.*got"),
         (lambda f: pandas.concat([f, f.iloc[-1:]]), {}, r"row \d+: .*unique within an issue time"),
         (lambda f: f.assign(day=f.made), {}, r"row 1: .*'day'.*later than the issue time"),
         (lambda f: f.assign(day=range(len(f))), {}, "'made' and 'day' must have times of the same kind"),

@@ -79,7 +79,10 @@ def test_rows_that_are_never_settled_change_nothing():
     ("rows", "match"),
     [
         ([("1", 1, 2, 0), ("1", 1, 2, 0)], "row 2, column 't': times must be unique; '1' was in an earlier row"),
-        ([("2", 1, 2, 0), ("1", 1, 2, 0)], "row 2, column 't': times must be increasing; got '1' after 2"),
+        (
+            [("2", 1, 2, 0), ("1", 1, 2, 0), ("1", 1, 2, 0)],
+            "row 2, column 't': times must be increasing; got '1' after 2",
+        ),
         ([("1", 1, 2, None), ("1", 1, 2, None)], "row 2.*answered in row 1"),
         ([("1", 1, 2, None), ("1", 1, 3, 0)], "row 2.*other forecasts than in row 1"),
         ([("1", 1, 2, None), ("1", None, None, 0), ("1", None, None, 0)], "row 3.*times must be unique"),

@@ -19,13 +19,14 @@ from hannan.tables.combine.clip import factor_of
 from hannan.tables.combine.coverage import Coverage
 from hannan.tables.combine.coverage_certificate import CoverageCertificate
 from hannan.tables.combine.coverage_report import columns_of
+from hannan.tables.combine.long_table import order_of
 from hannan.tables.combine.losses import PointLoss
 from hannan.tables.combine.quantiles import Pricing
 from hannan.tables.combine.run import Run, Task
 from hannan.tables.combine.summary import Summary
 from hannan.tables.combine.timing import Answers, Timing
 from hannan.tables.read.frames import frame_of, index_of, names_of
-from hannan.tables.read.table import one_role
+from hannan.tables.read.table import BadTable, one_role
 from hannan.tables.write import RowWriter
 from hannan.validation import Array
 
@@ -339,8 +340,9 @@ def combine(
     experts : sequence of str, optional
         Columns of forecasts. Default: all columns without another role. NaN marks a missing forecast.
     time : str, optional
-        Column of row times, ascending. A later row with the same time may supply a missing target. Default: a column
-        `ds` that has no other role.
+        Column of row times. Rows are sorted by it (by issue time and time with `issued`); answers are in the order of
+        the input. If times repeat without issue times, they must ascend, and a later row with the same time may supply
+        a missing target. Default: a column `ds` that has no other role.
     horizon : int, default 1
         The target of row t becomes available before row t + horizon is answered.
     by : str or sequence of str, optional
@@ -448,10 +450,19 @@ def combine(
     one_role([*goal, *(("a group", name) for name in columns), *(("an expert", str(name)) for name in experts or ())])
     data = frame_of(frame, target, experts, timing.time, timing.issued, columns)
     timing = replace(timing, time=data.time)
+    order = order_of(data, timing)
+    if order is not None:
+        data = data.taken(order)
     run = Run(replace(task, timing=timing, rounds=len(data.targets), group_columns=columns).on(data.experts))
+    run.order = order
     chunks, kept = run.of_frame(data)
-    run.through(chunks, kept)
-    told = kept.all
+    try:
+        run.through(chunks, kept)
+    except BadTable as error:
+        if order is None:
+            raise
+        raise BadTable(f"{error} (rows were sorted by {timing.time!r}, and are numbered in this order)") from None
+    told = kept.all if order is None else kept.all.in_order(order)
     return Combined(
         experts=tuple(run.models),
         rows=told.rows - 1,

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hannan.tables.combine.timing import Timing
-from hannan.tables.read.frames import numbers_of
+from hannan.tables.read.frames import Frame, numbers_of
 from hannan.tables.read.table import BadTable, clipped, instant
 from hannan.validation import Array
 
@@ -220,6 +220,26 @@ def instants(column: Any, name: str) -> Array:
     if len(kinds) > 1:
         raise BadTable(f"the table, column {name!r}: times must be of the same kind; got {' and '.join(sorted(kinds))}")
     return np.array(numbers)[codes]
+
+
+def order_of(frame: Frame, timing: Timing) -> Whole | None:
+    """Return the rows of a table of one series in the order of their times; None if no row has to move.
+
+    Rows with issue times are sorted by issue time and time. Without issue times, times that repeat are not sorted: a
+    later row with the same time supplies a target.
+    """
+    if not frame.times or timing.time is None:
+        return None
+    try:
+        times = instants(frame.times, timing.time)
+        issues = times if timing.issued is None else instants(frame.issued, timing.issued)
+    except BadTable:
+        return None  # the run raises the error, with the place
+    if _in_order(np.zeros(len(times), dtype=np.int64), issues, times):
+        return None
+    if timing.issued is None and len(np.unique(times)) < len(times):
+        return None
+    return np.lexsort((times, issues)).astype(np.int64)
 
 
 def _microseconds(when: Any) -> float:

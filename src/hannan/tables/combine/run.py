@@ -187,6 +187,8 @@ class Run:
         if task.coverage is not None:
             self.certified = CertifiedTable(task.coverage, self.levels, task.group_columns)
         self.course = Course(len(self.models))
+        #: Row of the table of each row of the run, if rows were sorted by their times.
+        self.order: Any = None
         #: The point forecasts of the same models, which are combined separately.
         self.points: Run | None = None
         if self.grid is not None and self.grid.left:
@@ -346,7 +348,10 @@ class Run:
             points = Points.of(self.points.combiner)
             at = {one.row: one.forecast for one in self.points.pending.forecasts()}
             forecasts = tuple(replace(one, forecast=at.get(one.row, one.forecast)) for one in forecasts)
-        return replace(told, coverage=covered, recent=recent, forecasts=forecasts, points=points)
+        if self.order is not None:
+            forecasts = tuple(replace(one, row=int(self.order[one.row - 1]) + 1) for one in forecasts)
+        by = () if self.order is None else tuple(filter(None, (self.task.timing.issued, self.task.timing.time)))
+        return replace(told, coverage=covered, recent=recent, forecasts=forecasts, points=points, sorted_by=by)
 
     @property
     def heads(self) -> tuple[str, ...]:

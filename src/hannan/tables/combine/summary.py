@@ -165,6 +165,8 @@ class Summary:
     coverage: CoverageReport | None = field(default=None, repr=False)
     #: Effect of clipping, if forecasts were clipped.
     clipped: Clipped | None = field(default=None, repr=False)
+    #: Columns that the rows were sorted by; empty if they were in order.
+    sorted_by: tuple[str, ...] = ()
     #: Losses of point forecasts that were combined in addition to quantiles.
     points: Points | None = field(default=None, repr=False)
     #: Improvements over the average and over the best expert, with intervals; None: a loss is 0.
@@ -252,6 +254,7 @@ class Summary:
             "verdict": self.verdict or None,
             "improvement": improvements_dict(self.improvements) if self.n > 1 else None,
             "rows": {"answered": self.answered, "settled": self.settled, "waiting": self.waiting, "late": self.late},
+            "sorted_by": list(self.sorted_by),
             "forecasts": [waits(one) for one in self.forecasts],
             "loss": self.loss,
             "learner": self.learner,
@@ -344,6 +347,8 @@ class Summary:
             parts.append(f"{self.settled} with a target")
         if self.late:
             parts.append(f"{counted(self.late, 'target')} late")
+        if self.sorted_by:
+            parts.append(f"sorted by {' and '.join(self.sorted_by)}")
         if self.waiting > SHOWN:
             parts.append(f"{self.waiting} waiting for their targets")
         return ", ".join(parts)

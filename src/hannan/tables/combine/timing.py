@@ -103,6 +103,20 @@ class Answers:
             points=None if self.points is None else self.points[part].copy(),
         )
 
+    def in_order(self, order: NDArray[np.int64]) -> Answers:
+        """Return the answers to sorted rows in the order of the table; row k of the sorted table is row order[k]."""
+        rows = order[self.rows - 1] + 1
+        place = np.argsort(rows, kind="stable")
+        return Answers(
+            rows[place],
+            [self.times[k] for k in place.tolist()] if self.times else [],
+            self.forecast[place],
+            None if self.played is None else self.played[place],
+            self.weights[place],
+            intervals=None if self.intervals is None else self.intervals[place],
+            points=None if self.points is None else self.points[place],
+        )
+
     @classmethod
     def joined(cls, parts: Sequence[Answers]) -> Answers:
         """Return consecutive answers as one."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,18 @@ class Frame:
     time: str | None = None
     issued: list[str] = field(default_factory=list, hash=False)
     groups: list[list[str]] = field(default_factory=list, hash=False)
+
+    def taken(self, order: Any) -> Frame:
+        """Return some rows in some order."""
+        rows = order.tolist()
+
+        def some(column: list[str]) -> list[str]:
+            return [column[row] for row in rows] if column else column
+
+        return replace(
+            self, forecasts=self.forecasts[order], targets=self.targets[order], times=some(self.times),
+            issued=some(self.issued), groups=[some(column) for column in self.groups],
+        )  # fmt: skip
 
 
 def frame_of(
