@@ -1,15 +1,15 @@
-# Only Python 3.11+ (with its headers) and make are assumed. A C++20 compiler is used where there is one; else PyPI's zig
-# is fetched. Everything else goes into .venv.
+# Requires Python 3.11+ (with its headers) and make only. If there is no C++20 compiler, zig is downloaded from PyPI.
+# Everything else is installed in .venv.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 ENGINE := $(wildcard engine/*.hpp engine/*.cpp engine/*/*.hpp engine/*/*.cpp) CMakeLists.txt
-# Modules are compiled to bytecode when they are first imported, which most of them never are: a minute less.
+# Modules are compiled to bytecode at their first import only: most are never imported, which saves a minute.
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 export OPENBLAS_NUM_THREADS ?= 1
 
-# The first of these that compiles C++20; empty when none does.
+# The first of these compilers that supports C++20; empty if none does.
 FOUND := $(shell for c in $(CXX) c++ g++ clang++; do \
 	printf 'int main() { return [](auto x) requires true { return x; }(0); }' | $$c -std=c++20 -x c++ - -o /dev/null 2>/dev/null && { echo $$c; break; }; done)
 ifeq ($(FOUND),)
@@ -32,19 +32,19 @@ $(VENV)/.made:
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@touch $@
 
-# The program itself, not `python -m ziglang`: isolated builds hide the packages of this Python.
+# The program itself instead of `python -m ziglang`, because isolated builds hide the packages of this Python.
 $(VENV)/zig-c++: $(VENV)/.made
 	$(PIP) ziglang
 	zig=$$($(BIN)/python -c 'import os, ziglang; print(os.path.join(os.path.dirname(ziglang.__file__), "zig"))'); \
 	for tool in c++ ar ranlib; do printf '#!/bin/sh\nexec "%s" %s "$$@"\n' "$$zig" $$tool > $(VENV)/zig-$$tool; done
 	chmod +x $(VENV)/zig-c++ $(VENV)/zig-ar $(VENV)/zig-ranlib
 
-# setuptools: the build is not isolated, and one data package comes as its source alone (and wants pkg_resources).
+# setuptools: the build is not isolated, and one data package has a source distribution only, which needs pkg_resources.
 $(VENV)/.tools: $(VENV)/.made
 	$(PIP) 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja 'setuptools>=70.1,<80'
 	@touch $@
 
-# What has changed in the engine is compiled again, and nothing else. The demo does not wait for what the tests need.
+# Only changed files of the engine are compiled again. The demo does not install the requirements of the tests.
 BUILT := pyproject.toml $(ENGINE) $(COMPILER) $(VENV)/.tools
 $(VENV)/.demo: $(BUILT)
 	$(WITH) $(PIP) --no-build-isolation --config-settings build-dir=build/editable --editable '.[report,data]'
@@ -54,13 +54,13 @@ $(STAMP): $(BUILT)
 	$(WITH) $(PIP) --no-build-isolation --config-settings build-dir=build/editable --editable '.[report,data,test]'
 	@touch $(VENV)/.demo $@
 
-# Nothing but the engine and what a game needs.
+# Only the engine and the requirements of a game.
 .PHONY: engine-only
 engine-only: $(COMPILER) $(VENV)/.tools
 	$(WITH) $(PIP) --no-build-isolation --config-settings build-dir=build/editable --editable .
 	$(PIP) pytest mpmath
 
-# To develop: edit C++, import again, and it is rebuilt.
+# For development: the engine is rebuilt at the next import after an edit of C++.
 editable: $(COMPILER) $(VENV)/.tools
 	$(WITH) $(PIP) --no-build-isolation --config-settings editable.rebuild=true --config-settings build-dir=build/editable --editable .
 
@@ -68,7 +68,7 @@ stubs: setup
 	$(BIN)/python engine/tools/stubs.py
 	$(BIN)/python engine/tools/public_names.py
 
-# Tables and lists in docs/*.md that are generated from the package, between marks.
+# Tables and lists in docs/*.md that are generated from the package, between markers.
 pages: setup
 	$(BIN)/python docs/_site/generated.py
 
@@ -89,7 +89,7 @@ check: setup
 test: check
 	$(BIN)/pytest -n 2 --dist worksteal -m "not slow"
 
-# The site, build/docs/html/index.html: nothing is fetched, a warning is an error, and every link within it leads somewhere.
+# The site, build/docs/html/index.html: no downloads, warnings are errors, and all internal links are checked.
 SITE := build/docs/html
 $(VENV)/.docs: $(STAMP)
 	$(WITH) $(PIP) --no-build-isolation --config-settings build-dir=build/editable --editable '.[report,data,sklearn,interop,docs]'
@@ -99,8 +99,8 @@ docs: $(VENV)/.docs
 	$(BIN)/sphinx-build -q -W --keep-going -j 2 -d build/docs/trees docs $(SITE)
 	$(BIN)/python docs/_site/links.py $(SITE)
 
-# The engine's tests again, in a build with sanitizers, by a Python of its own: the editable install of the other one would
-# be found first. -s: else a report would be swallowed. SANITIZED: which tests.
+# The tests of the engine in a build with sanitizers, in a separate environment, because the editable install would be found
+# first. -s: otherwise reports are not printed. SANITIZED: the tests to run.
 SANITIZED ?= tests/engine tests/saving/test_saved_files.py
 SANITIZING := build/sanitizing
 sanitize: setup
@@ -117,7 +117,7 @@ sanitize: setup
 wheel: $(COMPILER) $(VENV)/.made
 	$(WITH) $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 
-# Small wrong changes, each made to a copy of the package: does the suite notice?
+# Mutation tests: small wrong changes in a copy of the package, each of which the tests must detect.
 mutants: setup
 	$(WITH) $(BIN)/python tests/mutants/run.py
 

@@ -1,4 +1,4 @@
-"""`hn.combine` beside river's EWARegressor on the same rows, and at a million rows: interleaved medians of CPU time."""
+"""`hn.combine` compared with river's EWARegressor on the same rows, and at a million rows: medians of CPU time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ import real_data
 
 
 def river_ewa(forecasts: Any, targets: Any, names: list[str]) -> tuple[float, Any]:
-    """(seconds, predictions) of EWARegressor over models that read one column each, as river's users write it."""
+    """Return (seconds, predictions) of EWARegressor over models that read one column each, as usual with river."""
     from river import base, ensemble
 
     class Column(base.Regressor):
@@ -44,7 +44,7 @@ def river_ewa(forecasts: Any, targets: Any, names: list[str]) -> tuple[float, An
 
 
 def _seconds(call: Callable[[], Any], calls: int = 10) -> float:
-    """Of one call: the median of several in a row, because one is over before a timer or a cache has settled."""
+    """Return the median time of several consecutive calls, because a single call is too short to measure."""
     spent = []
     for _ in range(calls):
         began = time.process_time()
@@ -81,7 +81,7 @@ def against_river(repeats: int = 5, rows: int = 17_184) -> dict[str, float]:
 
 
 def million(rows: int = 1_000_000, experts: int = 10) -> dict[str, float]:
-    """Seconds for a million rows by each kind of learner, weights of every row included."""
+    """Seconds for a million rows with each kind of learner, including the weights of every row."""
     rng = np.random.default_rng(0)
     forecasts = rng.random((rows, experts))
     targets = 0.5 * forecasts[:, 3] + 0.5 * rng.random(rows)
@@ -128,7 +128,7 @@ def panel(series: int = 10_000, rows: int = 100, experts: int = 10) -> dict[str,
 
 
 def quantiles(rows: int = 20_000, models: int = 10) -> dict[str, float]:
-    """CPU time of a row of quantiles beside one of points with as many models, by the engine alone."""
+    """CPU time of a row of quantiles, compared with a row of points with as many models, in the engine alone."""
     from hannan.learners.adahedge import Rule
     from hannan.tables.combine.losses import Absolute
     from hannan.tables.combine.quantiles import QuantileLoss

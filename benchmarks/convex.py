@@ -33,7 +33,7 @@ def losses(rounds: int, d: int) -> Logistic:
 
 
 class Problem:
-    """The argmin of a round t of a logistic game on a ball, with fresh noise each time it is asked for."""
+    """The argmin of round t of a logistic game on a ball, with fresh noise for each evaluation."""
 
     def __init__(self, rounds: int, d: int) -> None:
         self.seen = losses(rounds, d)
@@ -53,27 +53,27 @@ class Problem:
         self.noise = self.scale * self.learner.noise.sample(self.rng, self.seen.d)
 
     def objective(self, x: Any) -> float:
-        """What is minimised."""
+        """Objective to minimize."""
         return float(np.logaddexp(0.0, -self.signed @ x).sum() + self.noise @ x + 0.5 * self.ridge * (x @ x))
 
     def slope(self, x: Any) -> Any:
-        """Its gradient."""
+        """Gradient of the objective."""
         tail = np.exp(-np.logaddexp(0.0, self.signed @ x))
         return -(tail @ self.signed) + self.noise + self.ridge * x
 
     def hannan(self) -> Any:
-        """One step of the live solver: the kept model, the last move as a start."""
+        """One step of the live solver: the stored model, with the last move as the start."""
         tolerance = self.learner.rules().accuracy * self.ridge
         status, x, _ = self.leader.run.minimise(self.noise, self.ridge, tolerance, self.start, warm=True)
         assert status.name == "fine"
         return x
 
     def plain_slsqp(self) -> Any:
-        """SciPy's SLSQP with gradient, the objective as it stands."""
+        """SLSQP of SciPy with the gradient, and the objective unchanged."""
         return self._slsqp(1.0, 1e-8)
 
     def scaled_slsqp(self) -> Any:
-        """The same with the objective divided by t: better conditioned, and what an expert would write."""
+        """The same with the objective divided by t, which is better conditioned."""
         return self._slsqp(1.0 / len(self.seen), 1e-10)
 
     def _slsqp(self, share: float, ftol: float) -> Any:
@@ -105,15 +105,15 @@ class Problem:
         return x.value
 
     def cvxpy_once(self) -> float:
-        """Seconds that cvxpy's solver took in one call, by its own clock."""
+        """Seconds of one call, as reported by the solver of cvxpy."""
         self.cvxpy()
         return float(self.built[0].solver_stats.solve_time)
 
 
 def excess(problem: Problem, moves: dict[str, Any]) -> dict[str, float]:
-    """How far above the best each solver's objective is, relatively, with its point brought into the ball first.
+    """Relative excess of each solver's objective over the best one, after projection of its point on the ball.
 
-    A point outside has a value that is too low: SLSQP was seen to stop 1e-4 outside.
+    A point outside of the ball has a value that is too low: SLSQP can stop 1e-4 outside.
     """
     inside = {name: x * min(1.0, RADIUS / float(np.linalg.norm(x))) for name, x in moves.items()}
     values = {name: problem.objective(x) for name, x in inside.items()}
@@ -122,7 +122,7 @@ def excess(problem: Problem, moves: dict[str, Any]) -> dict[str, float]:
 
 
 def step(rounds: int, d: int, repeats: int) -> tuple[dict[str, float], dict[str, float]]:
-    """(median seconds of one step, worst excess of the objective) by solver, on one sequence of noise, in turns.
+    """Return (median seconds of one step, largest excess of the objective) by solver, on the same noise, alternately.
 
     Where cvxpy takes a minute a call it is called once, on the first noise, and its building is not counted.
     """
@@ -159,7 +159,7 @@ def step(rounds: int, d: int, repeats: int) -> tuple[dict[str, float], dict[str,
 
 
 def linear_round(threads: int | None = None, d: int = 10, rounds: int = 20_000, repeats: int = 15) -> float:
-    """Median seconds a round of linear losses on a ball, inside `play`, eight runs; all cores, or so many threads."""
+    """Median seconds per round of linear losses on a ball in `play`, eight runs, on all cores or some threads."""
     rows = np.random.default_rng(0).random((rounds, d)) / np.sqrt(d)
     learner = Convex(Ball(d, 1.0, (1.0,) * d), 1.0, loss_bound=2.0 * float(np.sqrt(d)))
     game = Linear(rows)
@@ -169,7 +169,7 @@ def linear_round(threads: int | None = None, d: int = 10, rounds: int = 20_000, 
 
 
 def round_against_t(d: int = 10, rounds: int = 10_000) -> list[tuple[int, float]]:
-    """Seconds a round of one logistic game, at several t."""
+    """Seconds per round of one logistic game, at several t."""
     game = losses(rounds, d)
     player = Convex(Ball(d, RADIUS), 1.0, loss_bound=float(np.log1p(np.exp(RADIUS)))).start(0)
     found, done = [], 0

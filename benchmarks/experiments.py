@@ -1,4 +1,4 @@
-"""Comparisons and sweeps: the README-sized comparison, what a cell costs beside its games, Dask and processes."""
+"""Comparisons and sweeps: a comparison of the size in the README, the overhead of a cell, Dask and processes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ENVIRONMENTS: dict[str, Any] = {
 
 
 class _Still:
-    """Plays arm 0 and learns nothing: what is left is the game's own time."""
+    """Plays arm 0 and learns nothing, so the time is that of the game alone."""
 
     n = 5
 
@@ -71,7 +71,7 @@ def comparison(runs: int, rounds: int) -> list[tuple[str, str]]:
 
 
 def own(rounds: int) -> list[tuple[str, str]]:
-    """A plain class with act and observe; and one that meets a Python adversary."""
+    """A plain class with act and observe, also against an adversary in Python."""
     losses = np.random.default_rng(0).random((rounds, 5))
     row = [0.0, 1.0, 0.0, 1.0, 0.0]
     found = []
@@ -98,8 +98,9 @@ def _small(cells: int) -> dict[str, Any]:
 
 
 def _each(cells: int, repeats: int, **how: Any) -> tuple[float, float, float]:
-    """(wall a cell, CPU a cell of this process, wall of the start and 20 cells) of a sweep of tiny cells: the least of
-    some, for what else runs on the machine only adds."""
+    """Return (wall time per cell, CPU time per cell of this process, wall time of start and 20 cells) of tiny cells.
+
+    Each is the minimum of several repetitions, because other programs can only add time."""
     found = []
     for _ in range(repeats):
         taken = []
@@ -115,7 +116,7 @@ def _each(cells: int, repeats: int, **how: Any) -> tuple[float, float, float]:
 
 
 def overhead(cells: int, repeats: int) -> list[tuple[str, str]]:
-    """What a cell costs beside its games: nearly all of a tiny one, start-up apart."""
+    """Overhead of a cell without its games and without start-up; for a tiny cell, nearly all of its time."""
     wall, cpu, _ = _each(cells, repeats, workers=1)
     pair, _, start = _each(cells, repeats, workers=2)
     return [
@@ -181,7 +182,7 @@ def clusters(cells: int, runs: int, repeats: int) -> list[tuple[str, str]]:
 
 
 def run(quick: bool = False) -> str:
-    """All of it as Markdown."""
+    """All results as Markdown."""
     rows = comparison(20 if quick else 200, 1_000 if quick else 10_000)
     rows += own(20_000 if quick else 100_000)
     rows += overhead(120 if quick else 520, 1 if quick else 3)

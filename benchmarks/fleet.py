@@ -1,4 +1,4 @@
-"""A million keyed learners of ten arms: batches of decisions, bytes, open tickets, a journal played again.
+"""A million keyed learners of ten arms: batches of decisions, bytes, open tickets, replay of a journal.
 
 A decision is an act and its settlement, keys drawn at random, so that hardly any row is in a cache. Beside it in the
 same run: the rounds of a whole game, which has one row and no tickets, and a dict of players.
@@ -78,7 +78,7 @@ def _decisions(learners: int, repeats: int) -> str:
 
 
 def _open(quick: bool) -> str:
-    """Batches of 100 while 300,000 decisions wait: the longest call."""
+    """Longest call of batches of 100 while 300,000 decisions are pending."""
     fleet, rng = hn.Fleet(hn.Bandit(10), seed=1), np.random.default_rng(2)
     calls, waiting, before = [], [], _collected()
     for _ in range(4000):
@@ -108,7 +108,7 @@ def _open(quick: bool) -> str:
 
 
 def _collected() -> float:
-    """Seconds of a full garbage collection, the least of three."""
+    """Seconds of a full garbage collection: the minimum of three."""
     taken = []
     for _ in range(3):
         start = timing._clock()
@@ -118,7 +118,7 @@ def _collected() -> float:
 
 
 def _journal(quick: bool) -> str:
-    """1e6 events played again, each act checked to the last bit."""
+    """Replay of 1e6 events; each act is compared bit for bit."""
     rows = []
     for keys in (1, 100_000):
         learner, rng, parts = hn.Bandit(10), np.random.default_rng(3), []

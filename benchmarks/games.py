@@ -1,8 +1,8 @@
-"""Whole games: `hn.play` against the peers and plain loops, on the same losses, in turns.
+"""Whole games: `hn.play` against other packages and plain loops, on the same losses, alternately.
 
-`hn.play` is timed whole: range checks, best loss and record included. Losses are uniform on [0, 1] (no arm is
-better, so all are drawn all the time) and each contestant gets them in the form it likes best: arrays for
-hannan and NumPy, lists of lists for pure Python, river and pymab, made beforehand.
+The time of `hn.play` includes range checks, best loss and record. Losses are uniform on [0, 1] (no arm is
+better, so all are drawn all the time) and each contestant receives them in its fastest format: arrays for
+hannan and NumPy, lists of lists for pure Python, river and pymab, prepared in advance.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def run(quick: bool = False) -> str:
 
 
 def _against(title: str, contestants: list[Contestant], repeats: int, reach: dict[str, float]) -> str:
-    """A table of one job; the first contestant is ours, `reach` the ratios aimed at."""
+    """Return the table of one job; the first contestant is this package, and `reach` has the target ratios."""
     interleave(contestants, repeats)
     ours = contestants[0].cost
     rows = []

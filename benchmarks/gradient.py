@@ -1,4 +1,4 @@
-"""The exact play, `phi.gradient(L)`, against what it replaces: quadrature per arm, sampling, a root finder.
+"""The exact play, `phi.gradient(L)`, against alternatives: quadrature per arm, sampling, a root finder.
 
 FTPL: p_i = int f(z) prod_{j != i} F(z + (L_j - L_i)/scale) dz, by `scipy.integrate.quad` for each arm, and by
 10,000 draws of the perturbations. FTRL: the multiplier by `scipy.optimize.brentq`. The error is the largest

@@ -1,4 +1,4 @@
-"""Losses that come 100 rounds late, for docs/defaults.md: python benchmarks/late.py [runs]
+"""Losses that arrive 100 rounds late, for docs/defaults.md: python benchmarks/late.py [runs]
 
 No table of losses has delays, so live players are stepped: each move is settled 100 rounds after it was drawn.
 """
@@ -32,7 +32,7 @@ def field(n: int) -> dict[str, Any]:
 
 
 def regret(learner: Any, means: np.ndarray, run: int) -> float:
-    """Own mean loss less the least, coins of the run's own."""
+    """Mean loss of the learner minus the smallest, on coin flips drawn for this run."""
     player, coins = learner.start(seed=run), np.random.default_rng([run, 7]).random((ROUNDS, len(means))) < means
     waiting: deque[tuple[Any, float]] = deque()
     paid = 0.0

@@ -1,7 +1,7 @@
-"""What a researcher writes without a package: the same games as plain Python lists and as NumPy loops.
+"""The same games without a package: plain Python lists and NumPy loops.
 
-Each is written as fast as its kind allows (the lists keep weights, of which a bandit changes one a round), so
-they are rivals, not straw men; both draw from their own seeded generators and return the learner's own loss.
+Each is written as fast as its kind allows (the lists keep weights, of which a bandit changes one a round), so the
+comparison is fair; both draw from their own seeded generators and return the learner's own loss.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 
 def bandit_lists(rows: Sequence[Sequence[float]], scale: float, seed: int = 0) -> float:
-    """Softmax bandit, importance weighted, on lists of floats: one exp a round."""
+    """Softmax bandit, importance weighted, on lists of floats: one exp per round."""
     n = len(rows[0])
     uniform, exp = random.Random(seed).random, math.exp
     weights, total, own = [1.0] * n, float(n), 0.0
@@ -60,7 +60,7 @@ def bandit_numpy(losses: Array, scale: float, seed: int = 0) -> float:
 
 
 def hedge_numpy(losses: Array, scale: float, seed: int = 0) -> float:
-    """Hedge on full information, as a NumPy loop; one action drawn a round, expected loss kept."""
+    """Hedge on full information, as a NumPy loop; one action per round is drawn, and the expected loss is stored."""
     rounds, n = losses.shape
     uniforms = np.random.default_rng(seed).random(rounds)
     L = np.zeros(n)

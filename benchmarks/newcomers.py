@@ -41,7 +41,7 @@ def games(folder: Path) -> Iterator[tuple[str, str, Any, Any, int]]:
 
 
 def with_newcomer(forecasts: Any, targets: Any, loss: str, kind: str, first: int) -> tuple[Any, Any]:
-    """(columns with the newcomers, columns without them)."""
+    """Return (columns with the newcomers, columns without them)."""
     order, rows = np.argsort(LOSSES[loss](forecasts - targets[:, None]).mean(axis=0)), len(targets)
     median = order[len(order) // 2]
     if kind == "half of the columns":
@@ -67,7 +67,7 @@ def combined(forecasts: Any, targets: Any, loss: str, horizon: int, rule: str) -
 
 
 def geometric(ratios: list[tuple[str, float]]) -> float:
-    """Geometric mean over the series of the geometric mean within each."""
+    """Geometric mean, over the series, of the geometric mean within each series."""
     each = [np.mean([np.log(r) for name, r in ratios if name == series]) for series in {name for name, _ in ratios}]
     return float(np.exp(np.mean(each)))
 

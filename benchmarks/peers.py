@@ -1,6 +1,6 @@
-"""The same jobs by the packages people use: river and pymab, each in the way its own documentation shows.
+"""The same jobs by other packages: river and pymab, used as in their documentation.
 
-They maximise rewards, so they are given 1 - loss. Their learning rates are their own: time is compared.
+They maximize rewards, so they receive 1 - loss. They use their own learning rates: only the time is compared.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 
 
 def river_exp3(rows: Sequence[Sequence[float]], gamma: float = 0.05, seed: int = 0) -> float:
-    """river's Exp3, pulled and updated once a round."""
+    """river's Exp3, pulled and updated once per round."""
     policy = bandit.Exp3(gamma=gamma, seed=seed)
     arms = range(len(rows[0]))
     total = 0.0
@@ -31,7 +31,7 @@ def river_exp3(rows: Sequence[Sequence[float]], gamma: float = 0.05, seed: int =
 
 
 def pymab_exp3(rows: Sequence[Sequence[float]], gamma: float = 0.05, seed: int = 0) -> float:
-    """pymab's EXP3 (its policies run in Rust), selected and updated once a round."""
+    """pymab's EXP3 (its policies run in Rust), selected and updated once per round."""
     policy: Any = EXP3Policy(n_arms=len(rows[0]), gamma=gamma)
     rng = np.random.default_rng(seed)
     total = 0.0
@@ -59,15 +59,15 @@ class Constant(base.Regressor):
         self.prediction = prediction
 
     def learn_one(self, x: object, y: object) -> None:
-        """Nothing to learn."""
+        """Do nothing."""
 
     def predict_one(self, x: object) -> float:
-        """The number."""
+        """Return the constant."""
         return self.prediction
 
 
 def river_hedge(experts: int, targets: Sequence[float], learning_rate: float = 0.05) -> object:
-    """river's exponentially weighted average over constant experts, one learn_one a round."""
+    """river's exponentially weighted average over constant experts, with one learn_one per round."""
     model = ensemble.EWARegressor(
         [Constant(float(c)) for c in np.linspace(0.0, 1.0, experts)], learning_rate=learning_rate
     )

@@ -40,7 +40,7 @@ PEAK = "; print(next(line.split()[1] for line in open('/proc/self/status') if li
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table: what was measured, what is aimed at, and whether it is there."""
+    """One row of the table: measurement, target, and whether the target is reached."""
 
     what: str
     measured: str
@@ -50,7 +50,7 @@ class Row:
 
 
 def run(quick: bool = False) -> str:
-    """The table of reaches."""
+    """The table of targets."""
     repeats = 3 if quick else 15
     rows = [*_processes(3 if quick else 15), *_steps(repeats), *_games(repeats), *_laws(repeats), *_others(repeats)]
     header = ["", "measured", "reach", "", "by numba"]
@@ -60,7 +60,7 @@ def run(quick: bool = False) -> str:
 
 
 def _cost(contestants: Sequence[Contestant], repeats: int) -> dict[str, float]:
-    """The least seconds a round of each, by name: of the processor where one thread plays."""
+    """Smallest seconds per round of each contestant, by name; processor time if one thread plays."""
     for contestant in contestants:
         contestant.clock = time.perf_counter if contestant.name in TOGETHER else time.process_time
     interleave(contestants, repeats, turn=0.025)
@@ -68,7 +68,7 @@ def _cost(contestants: Sequence[Contestant], repeats: int) -> dict[str, float]:
 
 
 def _times(what: str, ours: float, theirs: dict[str, tuple[float, float]], base: float | None) -> Row:
-    """A row whose aim is to be so many times faster than others: name -> (their seconds, the ratio aimed at)."""
+    """A row whose target is a ratio to other packages: name -> (their seconds, target ratio)."""
     told = ", ".join(f"{ratio(seconds / ours)} {name}" for name, (seconds, _) in theirs.items())
     aim = ", ".join(f"{aimed:,g}x {name}" for name, (_, aimed) in theirs.items())
     good = all(seconds / ours >= aimed for seconds, aimed in theirs.values())
@@ -81,7 +81,7 @@ def _below(what: str, seconds: float, most: float, base: float | None = None, no
 
 
 def _since(what: str, seconds: float, name: str, same: float, aimed: float) -> Row:
-    """A row beside numba's figure of then, in seconds of now: `same` is what a Python loop took of its time then."""
+    """Row with the earlier figure of numba in present seconds; `same`: present time of a Python loop/its time then."""
     times = BASE[name] * same / seconds
     return Row(what, f"{shown(seconds)}: {ratio(times)} numba", f"{aimed:g}x numba", times >= aimed, shown(BASE[name]))
 

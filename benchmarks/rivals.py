@@ -1,7 +1,7 @@
-"""Every learner of the package, one run of a whole game: time a round beside the fastest of its kind.
+"""Every learner of the package, one run of a whole game: time per round compared with the fastest of its kind.
 
-A kind is a setting, a smoothing and an estimator. The goal is 3x; MYGA, whose rounds cost a hundred times as much,
-stands apart.
+A kind is a setting, a smoothing and an estimator. The goal is 3x; MYGA, whose rounds cost a hundred times as much, is
+listed separately.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Entry(NamedTuple):
 
 
 def run(quick: bool = False) -> str:
-    """The table, and who is beyond the goal."""
+    """Return the table and the learners that miss the goal."""
     rounds, repeats = (10_000, 3) if quick else (50_000, 5)
     rows, beyond = [], []
     for kind, entries in itertools.groupby(_entries(rounds), key=lambda entry: entry.kind):
@@ -47,7 +47,7 @@ def run(quick: bool = False) -> str:
 
 
 def _contestant(entry: Entry, rounds: int) -> Contestant:
-    """Its game, shorter for those that take long; a first call warms up, a second says how long."""
+    """Return its game, shorter for slow learners; the first call warms up, the second measures the time."""
     width = ACTIONS if entry.advised else entry.learner.n
     losses = np.random.default_rng(0).random((rounds, width))
     play: Callable[[int], object]
@@ -61,7 +61,7 @@ def _contestant(entry: Entry, rounds: int) -> Contestant:
 
 
 def _entries(t: int) -> Iterator[Entry]:
-    """Everyone; those of a kind stand together."""
+    """All learners, grouped by kind."""
     exact = "importance weighted"
     for kind, learners in {
         "experts, exponential": {
@@ -122,7 +122,7 @@ def _entries(t: int) -> Iterator[Entry]:
 
 
 def _myga(quick: bool) -> str:
-    """Apart: a round solves a fixed point over as many threshold experts as the rounds allow."""
+    """Listed separately: a round solves a fixed point over as many threshold experts as the number of rounds allows."""
     parts = []
     for t in (250, 500) if quick else (500, 1000, 4000):
         losses = np.random.default_rng(0).random((t, ACTIONS))

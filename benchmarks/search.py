@@ -76,7 +76,7 @@ def first_order(steps: int) -> Iterator[Row]:
 
 
 def barrier(most: int) -> Iterator[Row]:
-    """The log-barrier bandit that resamples."""
+    """The log-barrier bandit with resampling."""
     for kind in (hn.GeometricResampling, hn.ConditionalResampling):
         worst = 0.0
         for rounds in range(2, most + 1):

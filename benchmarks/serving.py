@@ -1,4 +1,4 @@
-"""Decisions over HTTP, durable, beside a bare hello on the same server and beside the disk itself.
+"""Decisions over HTTP, durable, compared with a minimal response on the same server and with the disk itself.
 
 wrk (Debian's package) asks, uvicorn answers, on the same machine and its same cores; the contestants take turns, and
 medians are compared. Keys and metrics are on. The processor's time of a request, on both sides, is told beside them: it
@@ -57,7 +57,7 @@ def script(folder: Path, name: str, body: dict[str, Any]) -> Path:
 
 
 def spent(process: int) -> float:
-    """Seconds of the processor that a process has taken."""
+    """Processor time of a process, in seconds."""
     words = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -65,7 +65,7 @@ def spent(process: int) -> float:
 def asked(
     process: int, url: str, seconds: int, lua: Path | None = None, connections: int = 64
 ) -> tuple[float, float, float]:
-    """(requests a second, 99th percentile in seconds, the server's seconds of the processor a request)"""
+    """Return (requests per second, 99th percentile in seconds, processor seconds of the server per request)."""
     before = spent(process)
     words = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency", url]
     told = subprocess.run(
@@ -83,7 +83,7 @@ def asked(
 
 @contextlib.contextmanager
 def running(words: list[str], url: str, **more: Any) -> Iterator[int]:
-    """A server that answers; its process."""
+    """Start a server, wait until it answers, and yield its process."""
     process = subprocess.Popen([sys.executable, "-c", *words], stderr=subprocess.DEVNULL, **more)
     try:
         import urllib.request
@@ -100,7 +100,7 @@ def running(words: list[str], url: str, **more: Any) -> Iterator[int]:
 
 
 def syncs(folder: Path, seconds: float) -> tuple[float, float]:
-    """pwrite and fdatasync of 1.5 kB: (so many a second, the slowest)"""
+    """pwrite and fdatasync of 1.5 kB: (number per second, slowest)"""
     handle = os.open(folder / "raw", os.O_CREAT | os.O_WRONLY)
     data, count, longest = b"x" * 1536, 0, 0.0
     before = time.perf_counter()
@@ -116,7 +116,7 @@ def syncs(folder: Path, seconds: float) -> tuple[float, float]:
 
 
 def over_http(folder: Path, turns: int, seconds: int) -> list[list[str]]:
-    """hello, single decisions, batches of 100, and the disk, in turns."""
+    """Minimal responses, single decisions, batches of 100, and the disk, alternately."""
     single, batch = script(folder, "single", {}), script(folder, "batch", {"count": 100})
     act = "http://127.0.0.1:8497/v1/learners/b/act"
     environment = {**os.environ, "HANNAN_KEYS": f"admin:{KEY}"}
@@ -154,7 +154,7 @@ def over_http(folder: Path, turns: int, seconds: int) -> list[list[str]]:
 
 
 def recovery(folder: Path, events: int) -> list[str]:
-    """The seconds of an opening that plays so many events again."""
+    """Seconds of an opening that replays this many events."""
     path = folder / "recovery.db"
     store = hn.Store(path, snapshot_events=10**12, snapshot_seconds=1e9)
     store.add("b", hn.Bandit(8))
@@ -175,7 +175,7 @@ def recovery(folder: Path, events: int) -> list[str]:
 
 
 def waiting(folder: Path, count: int) -> list[list[str]]:
-    """What open decisions take, and the longest pause of single ones beside them, snapshots included."""
+    """Memory of open decisions, and the longest pause of single decisions meanwhile, including snapshots."""
     with hn.Store(folder / "open.db", snapshot_seconds=0.5) as store:
         store.add("b", hn.Bandit(8, hn.Tsallis(0.5)))
         for _ in range(count // 1000):
@@ -194,7 +194,7 @@ def waiting(folder: Path, count: int) -> list[list[str]]:
 
 
 def _longest(call: Callable[[], object], seconds: float) -> float:
-    """The slowest of the calls that fit."""
+    """The slowest of the calls within the time budget."""
     longest, before = 0.0, time.perf_counter()
     end = before + seconds
     while before < end:
@@ -205,7 +205,7 @@ def _longest(call: Callable[[], object], seconds: float) -> float:
 
 
 def fleet(learners: int) -> list[list[str]]:
-    """Batches of decisions of a large fleet, and what a learner takes."""
+    """Batches of decisions of a large fleet, and the memory per learner."""
     batch, rng = 2000, np.random.default_rng(1)
     made, keys = grown(hn.Bandit(10), learners, batch), [rng.integers(0, learners, batch) for _ in range(20)]
     losses, taken = rng.random((20, batch)), []
@@ -223,7 +223,7 @@ def fleet(learners: int) -> list[list[str]]:
 
 
 def yes(good: bool) -> str:
-    """Whether it is there."""
+    """Return whether the target is reached."""
     return "reached" if good else "**not reached**"
 
 

@@ -77,7 +77,7 @@ def _steps(learner: Any, losses: Any) -> None:
 
 
 def games(rng: np.random.Generator) -> dict[str, Any]:
-    """Return the mean losses of three games: one distribution, levels that alternate, and a turn of the best items."""
+    """Return the mean losses of three games: one distribution, alternating levels, and a change of the best items."""
     t, good = np.arange(ROUNDS)[:, None], np.arange(N) < M
     ends = np.cumsum([int(20 * 1.6**k) for k in range(20)])
     level = np.where(np.searchsorted(ends, t, side="right") % 2 == 0, 0.05, 0.85)

@@ -1,4 +1,4 @@
-"""Start-up: what `import hannan` costs, and how soon a new process with a warm cache has played a game."""
+"""Start-up: time of `import hannan`, and of a first game in a new process with a warm cache."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""One step at a time from Python: act, then observe, as an application does it.
+"""Single steps from Python: act, then observe, as in an application.
 
-river and pymab are stepped the same way on the same losses, in turns.
+river and pymab are stepped the same way on the same losses, alternately.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import hannan as hn
 
 
 def run(quick: bool = False) -> str:
-    """Markdown tables: steps at N = 10 against the peers, experts, and cost against N."""
+    """Markdown tables: steps at N = 10 against other packages, experts, and cost by N."""
     rounds = 2000 if quick else 20_000
     repeats = 3 if quick else 7
     return "\n\n".join(
@@ -68,7 +68,7 @@ def _small(rounds: int, repeats: int) -> str:
 
 
 def _evidence(rounds: int, repeats: int) -> str:
-    """Time of act and observe with evidence, relative to the same player without."""
+    """Time of act and observe with evidence, relative to the same player without evidence."""
     rows = []
     for n in (2, 10):
         losses = np.random.default_rng(7).random((rounds, n)).tolist()
@@ -101,7 +101,7 @@ def _experts(rounds: int, repeats: int) -> str:
 
 
 def _private(rounds: int, repeats: int) -> str:
-    """Private experts without a seed, live and in a game, beside Hedge without privacy."""
+    """Private experts without a seed, live and in a game, compared with Hedge without privacy."""
     losses = np.random.default_rng(10).random((rounds, 10))
     contestants = []
     for name, learner in {

@@ -1,7 +1,7 @@
-"""How things are timed here: interleaved, medians, and ratios first.
+"""Method of the timings: interleaved runs, medians, and ratios.
 
-A machine's speed moves from minute to minute. So the contestants of one job take turns in one process, and
-what is compared is their medians; a ratio of medians holds where an absolute time does not.
+The speed of a machine changes from minute to minute. Therefore the contestants of one job take turns in one process,
+and what is compared is their medians; a ratio of medians holds where an absolute time does not.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _clock = time.perf_counter
 
 
 def use_cpu_time() -> None:
-    """Time by the processor's clock, summed over threads, instead of the wall's: for a busy machine."""
+    """Use processor time, summed over threads, instead of wall time: for a busy machine."""
     global _clock
     _clock = time.process_time
 
@@ -32,7 +32,7 @@ PACKAGES = ("hannan", "numpy", "scipy", "river", "pymab")
 
 @dataclass
 class Contestant:
-    """`play()` takes `rounds` rounds (or calls); its cost is seconds a round."""
+    """`play()` takes `rounds` rounds (or calls); its cost is in seconds per round."""
 
     name: str
     play: Callable[[], object]
@@ -42,7 +42,7 @@ class Contestant:
 
     @property
     def cost(self) -> float:
-        """Median seconds a round."""
+        """Median seconds per round."""
         return statistics.median(self.seconds) / self.rounds
 
 
@@ -88,7 +88,7 @@ def growth(sizes: Sequence[float], costs: Sequence[float]) -> float:
 
 
 def shown(seconds: float) -> str:
-    """Seconds with a unit that reads.
+    """Return seconds with a suitable unit.
 
     >>> shown(2.5e-8), shown(1.25e-5), shown(0.5)
     ('25.0 ns', '12.5 us', '500 ms')
@@ -143,7 +143,7 @@ def _processor() -> str:
 
 
 def new_process(code: str) -> tuple[float, str]:
-    """Wall seconds and output of a fresh interpreter that runs `code`; it may keep its bytecode, as most may."""
+    """Wall seconds and output of a fresh interpreter that runs `code`; bytecode may be cached."""
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     start = time.perf_counter()
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, env=kept)
