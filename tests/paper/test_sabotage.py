@@ -186,10 +186,25 @@ def playout_bound_too_small(monkeypatch):
     scaled(monkeypatch, RandomPlayout, "bound", lambda bound: replace(bound, value=0.45 * bound.value))
 
 
+def intervals_too_narrow(monkeypatch):
+    from hannan.players.evidence import _Capitals
+
+    scaled(monkeypatch, _Capitals, "interval", lambda ends: (ends[0], 0.7 * ends[0] + 0.3 * ends[1]))
+
+
+def realized_regret_too_small(monkeypatch):
+    from hannan.players.evidence import _Capitals
+
+    scaled(monkeypatch, _Capitals, "regret", lambda bound: 0.3 * bound)
+
+
 SABOTAGE = [
     ("exp3-first-order", first_order_bound_too_small),
     ("exp3-light-first-order", light_bound_too_small),
     ("random-playout", playout_bound_too_small),
+    ("evidence-worst-case", intervals_too_narrow),
+    ("evidence-late", intervals_too_narrow),
+    ("evidence-regret", realized_regret_too_small),
     ("coverage-identity", late_targets_judged_shifted),
     ("coverage-before-play", coverage_bound_too_small),
     ("coverage-cost", cost_bound_too_small),

@@ -40,6 +40,7 @@ _CHAPTERS = (
     ("slates", "CHAPTER"),
     ("coverage", "CHAPTER"),
     ("first_order", "CHAPTER"),
+    ("evidence", "CHAPTER"),
 )
 
 __all__ = ["OUTCOMES", "Chapter", "Claim", "Effort", "Verdict", "chapters", "claims"]
