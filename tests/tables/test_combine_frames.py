@@ -128,3 +128,27 @@ def test_unsorted_rows_of_one_series_are_answered_in_the_order_of_their_times(is
         twice = frame.iloc[[1, 0, 0]]
         with pytest.raises(ValueError, match="increasing"):
             hn.combine(twice, experts=["a", "b"])
+
+
+@pytest.mark.parametrize("by", [False, True])
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_frames_of_narwhals_give_frames_of_narwhals_with_the_same_backend(library, by):
+    """The control is the frame inside, which gives a frame of its library."""
+    narwhals = pytest.importorskip("narwhals")
+    pytest.importorskip(library)
+    rng = np.random.default_rng(3)
+    y = rng.normal(size=40)
+    columns = {"unique_id": ["s", "t"] * 20, "ds": np.arange(40)} if by else {}
+    columns |= {"a": y + 1.0, "b": y + rng.normal(size=40), "y": y}
+    frame = narwhals.from_dict(columns, backend=library)
+    told, native = hn.combine(frame, coverage=0.8), hn.combine(frame.to_native(), coverage=0.8)
+    out = told.to_frame()
+    assert isinstance(out, narwhals.DataFrame)
+    assert type(out.to_native()) is type(frame.to_native()) is type(native.to_frame())
+    assert (told.forecast == native.forecast).all()
+    assert out.columns == narwhals.from_native(native.to_frame()).columns
+    assert isinstance(told.weights_frame(), narwhals.DataFrame)
+    if library == "polars":
+        lazy = hn.combine(frame.lazy(), coverage=0.8).to_frame()
+        assert isinstance(lazy, narwhals.DataFrame)
+        assert (lazy["forecast"].to_numpy() == told.to_frame()["forecast"].to_numpy()).all()

@@ -301,10 +301,14 @@ LIBRARIES = ("pandas", "polars", "pyarrow")
 def library_of(frame: Any) -> str:
     """Return the library that a frame comes from; empty for mappings, arrays and other objects.
 
+    A frame of narwhals has two names, such as "narwhals polars": its backend is the library that holds the columns.
+
     >>> library_of({"y": [1.0]})
     ''
     """
     name = type(frame).__module__.partition(".")[0]
+    if name == "narwhals":
+        return f"{name} {library_of(frame.to_native())}"
     return name if name in LIBRARIES else ""
 
 
@@ -313,6 +317,10 @@ def frame_of(columns: dict[str, Any], library: str = "", index: Any = None) -> A
 
     `index` holds the row labels of a pandas frame. Other libraries have none.
     """
+    if library.startswith("narwhals"):
+        import narwhals
+
+        return narwhals.from_native(frame_of(columns, library.partition(" ")[2], index))
     if library == "pyarrow":
         import pyarrow
 
