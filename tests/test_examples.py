@@ -46,7 +46,7 @@ def test_demo_shows_combination_and_evidence(capsys, tmp_path):
         assert low <= rate <= high
 
 
-def test_open_bandit(capsys):
+def test_example_with_open_bandit_data(capsys):
     """Skipped without the data files of obp: pip install --no-deps obp."""
     import real_data
 

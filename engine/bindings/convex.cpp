@@ -408,7 +408,7 @@ void bind_convex(nb::module_& m) {
             keep(words, stream);
             return out.give();
         },
-        "words"_a.noconvert(), "count"_a, "The next normals of a stream; its words move on.");
+        "words"_a.noconvert(), "count"_a, "Draw the next normals of a stream, and advance its words.");
 }
 
 }  // namespace hn

@@ -74,7 +74,7 @@ def test_help_names_the_commands_without_the_common_options(capsys: pytest.Captu
 
 
 @pytest.mark.parametrize("command", ["combine", "serve"])
-def test_options_stand_under_headings(capsys: pytest.CaptureFixture[str], command: str) -> None:
+def test_options_are_listed_under_headings(capsys: pytest.CaptureFixture[str], command: str) -> None:
     """Every option is under one heading; a control option without a heading is still shown."""
     cli = importlib.import_module(f"hannan.cli.{command}").command
     named = [name for names in cli.groups.values() for name in names]

@@ -16,7 +16,7 @@ from hannan.mathematics.regularizers import Entropy, Tsallis
 
 
 @pytest.mark.parametrize("n", [2, 10, 64])
-def test_lanes_on_threads_share_nothing(n):
+def test_number_of_threads_does_not_change_a_game(n):
     learner, losses = Bandit(n, Entropy(), Fixed(20.0)), losses_of(20_000, n)
     one, two = (play(learner, losses, runs=32, threads=threads) for threads in (1, 2))
     np.testing.assert_array_equal(one.counts, two.counts)

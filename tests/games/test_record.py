@@ -28,7 +28,7 @@ def record():
     return play(Bandit(4, Entropy(), Horizon(2000)), losses_of(2000, 4), runs=20, seed=1)
 
 
-def test_shapes_and_means(record):
+def test_arrays_of_a_record_have_shapes_and_means(record):
     assert record.regret.shape == (20, len(record.checkpoints))
     assert record.mean_regret.shape == record.checkpoints.shape
     assert np.array_equal(record.mean_regret, record.regret.mean(axis=0))
@@ -176,7 +176,7 @@ def test_frames(record, monkeypatch):
 
 
 @pytest.mark.parametrize("log", [False, True])
-def test_pictures(record, log):
+def test_pictures_of_a_record(record, log):
     pytest.importorskip("altair")
     chart = record.plot(log=log).to_dict()
     marks = [layer["mark"]["type"] for layer in chart["layer"]]

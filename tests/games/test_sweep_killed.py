@@ -108,5 +108,5 @@ def test_a_few_kills(tmp_path: Path, workers: int) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix" or not Path("/proc/self/stat").exists(), reason="looks at /proc")
 @pytest.mark.parametrize("workers", [1, 2])
-def test_twenty_kills(tmp_path: Path, workers: int) -> None:
+def test_sweep_completes_after_twenty_kills(tmp_path: Path, workers: int) -> None:
     killed_and_resumed(tmp_path, kills=20, workers=workers, sizes=12)

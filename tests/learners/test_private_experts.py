@@ -87,7 +87,7 @@ SHARE = SHARE / SHARE.sum()
 def worst_case(learner, rounds):
     """Return the largest expected regret of Hedge on noisy sums over all sequences in {0, 1}^2."""
     gaps = np.arange(-rounds, rounds + 1)
-    value = -np.minimum(gaps, 0.0)  # own loss - L_2, at the end compared with the smaller of the two
+    value = -np.minimum(gaps, 0.0)  # own loss - L_2; at the end min(L_1, L_2) is used instead of L_2
     for t in range(rounds, 0, -1):
         level = learner.noise_level(t)
         scale = float(learner.scales(np.array([t]))[0])

@@ -28,7 +28,7 @@ CALLS = ("hannan combine", "hn.play(Bandit(10))", "start", "certificate", "store
 
 
 def prepared(name: str, folder: Path) -> Callable[[], Any]:
-    """Return the call of a product; everything before it is done already."""
+    """Return the call of a product; its preparation is complete."""
     import numpy as np
 
     import hannan as hn

@@ -88,7 +88,7 @@ def test_the_service_lists_keys_and_the_arms_of_a_key(tmp_path: Path) -> None:
         assert {one["arm"]: one["total"] for one in arms["arms"]} == own.groupby("arm")["reward"].sum().to_dict()
         assert {one["arm"]: one["settled"] for one in arms["arms"]} == own.groupby("arm")["reward"].count().to_dict()
         assert sum(one["probability"] for one in arms["arms"]) == pytest.approx(1.0)
-        # All keys together: the counts of the evidence.
+        # The counts over all keys are those of the evidence.
         status, arms = ask(app, "GET", "/v1/learners/banner/arms")
         assert {one["arm"]: one["shown"] for one in arms["arms"]} == dict(Counter(log["arm"]))
         assert [one["probability"] for one in arms["arms"]] == [None, None]

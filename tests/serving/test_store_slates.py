@@ -163,7 +163,7 @@ def test_named_items_begin_a_new_stage(path: Path) -> None:
         assert [one.stage for one in store.queue.contents.find("page").stages][-1].ordinal == 2
 
 
-def test_the_log_is_that_of_a_replay_by_items(path: Path) -> None:
+def test_log_of_slates_can_be_replayed_by_items(path: Path) -> None:
     means, rng = np.array([0.1, 0.3, 0.5, 0.7]), np.random.default_rng(0)
     with Store(path) as store:
         store.add("page", hn.SlateBandit(["a", "b", "c", "d"], 2, hn.Fixed(10.0), gains=True))
