@@ -47,7 +47,7 @@ $(VENV)/.tools: $(VENV)/.made
 # Only changed files of the engine are compiled again. The demo does not install the requirements of the tests.
 BUILT := pyproject.toml $(ENGINE) $(COMPILER) $(VENV)/.tools
 $(VENV)/.demo: $(BUILT)
-	$(WITH) $(PIP) --no-build-isolation --config-settings build-dir=build/editable --editable '.[report,data]'
+	$(WITH) $(PIP) --no-build-isolation --config-settings build-dir=build/editable --editable '.[report,data,serve]'
 	@touch $@
 
 $(STAMP): $(BUILT)
@@ -74,8 +74,9 @@ pages: setup
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py demo
-	@echo; echo "3. Check the claims of the paper"
-	$(BIN)/hannan reproduce --quick --out reproduction
+	@echo; echo "3. Check the claims of the paper behind the learners (about a minute)"
+	@$(BIN)/hannan reproduce --quick --out reproduction
+	@echo; echo "Next: the three tasks in README.md, with the commands in $(BIN)."
 
 check: setup
 	$(BIN)/ruff check .
