@@ -5,6 +5,7 @@ The bounds are folded at the end.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -109,13 +110,22 @@ def coverage_blocks(report: CoverageReport) -> list[Any]:
     layers = Layer("line", tuple(rows), x="row", series="series"), Layer("rule", tuple(marks), y="y")
     blocks: list[Any] = [Figure(Picture(title, "row", "coverage", layers, alt, y_zero=False))]
     cells = []
-    for group in certificate.groups:
+    for group in sorted(certificate.groups, key=lambda one: (one.name != ALL, _natural(one.name))):
         for k, level in enumerate(certificate.levels):
             if group.rows:
                 cells.append((Name("all rows" if group.name == ALL else group.name), level, group.coverage(k),
                               group.rows, group.below[k], group.above[k]))  # fmt: skip
     heads = ("rows with", "requested", "coverage", "settled rows", "targets below", "targets above")
     return [*blocks, Table(heads, tuple(cells[:ROWS]), "Coverage of the settled rows, in total and by group.")]
+
+
+def _natural(name: str) -> list[tuple[bool, int, str]]:
+    """Return a key that sorts numbers in names by their values.
+
+    >>> sorted(["hour 10", "hour 9", "monday"], key=_natural)
+    ['hour 9', 'hour 10', 'monday']
+    """
+    return [(part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in re.split(r"(\d+)", name)]
 
 
 def _tiles(summary: Summary) -> list[Tile]:
