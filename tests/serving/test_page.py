@@ -293,6 +293,17 @@ def test_a_floor_is_set_once_and_kept(tmp_path: Path) -> None:
         assert "floor" not in Client(where, ADMIN).about("banner")["learner"]
 
 
+def test_slates_are_shown_without_a_comparison(browser: Any, tmp_path: Path) -> None:
+    with hn.Store(tmp_path / "decisions.db") as store:
+        store.add("feed", hn.SlateBandit(["red", "blue", "green"], 2, gains=True))
+        for _ in range(5):
+            store.act("feed")
+    with serving(tmp_path / "decisions.db") as where, opened(browser, where, "feed") as page:
+        assert page.inner_text(".verdict") == "5 decisions"
+        assert "not compared" in page.inner_text(".sub")
+        assert cells(page, "red")[:3] == ["red", "–", "–"]
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_phone_does_not_scroll_sideways(browser: Any, address: str, scheme: str) -> None:
     for name in ("banner", "unsure", "empty", "rare", "shops", "two"):

@@ -65,11 +65,13 @@
   }
   const message = (text) => { document.getElementById("message").textContent = text; };
 
+  // Decisions are counted per arm, or, without such counts, for the learner without a key.
+  const drawn = (arms, evidence) => evidence ? evidence.decisions : Math.max(arms.unkeyed, arms.arms.reduce((total, arm) => total + (arm.shown ?? 0), 0));
   // Verdict: which arm has been the best, and since when that is sure.
   function verdict(arms, evidence) {
-    const decisions = evidence ? evidence.decisions : arms.arms.reduce((total, arm) => total + (arm.shown ?? 0), 0);
+    const decisions = drawn(arms, evidence);
     if (!decisions) return ["No decisions yet", `Draw the first one: curl -X POST ${location.origin}${at}/v1/learners/${arms.name}/act`];
-    if (!evidence) return [`${whole(decisions)} ${decisions === 1 ? "decision" : "decisions"}`, "A comparison needs 2 to 1,024 arms."];
+    if (!evidence) return [`${whole(decisions)} ${decisions === 1 ? "decision" : "decisions"}`, "The arms of this learner are not compared."];
     const often = `The probability that any statement here is ever wrong is at most ${chance(evidence.alpha)}, however often you look.`;
     if (evidence.best !== null) {
       const since = evidence.sure_since ? `; sure since ${evidence.sure_since.replace(/:\d\d UTC$/, " UTC")}` : "";
@@ -85,7 +87,7 @@
 
   const tile = (value, name) => el("div", { class: "tile" }, el("b", {}, value), el("span", {}, name));
   function tiles(arms, evidence) {
-    const decisions = evidence ? evidence.decisions : arms.arms.reduce((total, arm) => total + (arm.shown ?? 0), 0);
+    const decisions = drawn(arms, evidence);
     const since = evidence?.since ? ` since ${evidence.since.slice(0, 16)} UTC` : "";
     const found = [tile(whole(decisions), `decisions${since}`), tile(whole(arms.pending), "pending, without feedback yet")];
     if (arms.keys) found.push(tile(whole(arms.keys), "keys"));
