@@ -247,6 +247,30 @@ def test_widths_of_differences_agree_with_the_published_ones(means, published):
     assert np.median(found, axis=0) == pytest.approx(published, rel=0.1)
 
 
+def declared(floor, games, rounds):
+    """Return the round, or None, at which each game declares a best arm at the full level, for means .4, .5, .6."""
+    found, threshold = [], math.log(3 * 2 / 0.05)
+    for seed in range(games):
+        rng, player = np.random.default_rng(seed), hn.Bandit(3, floor=floor).start(seed=seed, evidence=True)
+        when = None
+        for t in range(1, rounds + 1):
+            move = player.act()
+            player.observe(move, float(rng.random() < (0.4, 0.5, 0.6)[move.action]))
+            table = player._evidence
+            if t % 500 == 0 and all(table.pair_low(b, 0, threshold) > t for b in (1, 2)):
+                when = t
+                break
+        assert player.evidence().best in (None, "0")
+        found.append(when)
+    return found
+
+
+def test_best_arm_is_declared_within_8000_rounds_with_a_floor():
+    found = declared("fourth-root", 9, 8000)
+    assert sum(when is not None for when in found) >= 5
+    assert declared(0.0, 3, 8000) == [None] * 3  # control
+
+
 def capital(table, arm, at, theta):
     """Return the logarithm of a capital at theta, by a second implementation."""
     W, C = row_of(table, arm, at)

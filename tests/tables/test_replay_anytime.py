@@ -56,7 +56,7 @@ def capitals_after(p, plays, x, known, centers):
     found = []
     for action in range(len(p)):
         table = Capitals(len(p), 1)
-        table._centers = np.array(centers)
+        table.centers = np.array(centers)
         rows = Rows(np.array([action]), np.array([x[action]]), np.array([p[action]]), known[None])
         table.add(rows, [plays[None]])
         found.append(table)

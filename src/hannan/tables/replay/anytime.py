@@ -98,7 +98,9 @@ class Capitals:
         self.actions = [Capital() for _ in range(actions)]
         self.policies = [Capital() for _ in range(policies)]
         self.rows = 0
-        self._sums, self._counts, self._centers = np.zeros(actions), np.zeros(actions), np.full(actions, 0.5)
+        self._sums, self._counts = np.zeros(actions), np.zeros(actions)
+        #: Estimates of the mean losses that are paid in advance, from earlier rows.
+        self.centers = np.full(actions, 0.5)
 
     def add(self, rows: Rows, plays: Sequence[Array]) -> None:
         """Add rows, with the probabilities of the actions under each policy (rows, actions)."""
@@ -113,7 +115,7 @@ class Capitals:
             self.rows += end - at
             self._count(piece, slice(0, -1))
             if self.rows & (self.rows - 1) == 0:
-                self._centers = (0.5 + self._sums) / (1.0 + self._counts)
+                self.centers = (0.5 + self._sums) / (1.0 + self._counts)
             self._count(piece, slice(-1, None))
             at = end
         for one in (self.logged, *self.actions, *self.policies):
@@ -125,7 +127,7 @@ class Capitals:
 
     def _side(self, side: int, rows: Rows, plays: Sequence[Array]) -> None:
         x = 1.0 - rows.losses if side else rows.losses
-        centers = 1.0 - self._centers if side else self._centers
+        centers = 1.0 - self.centers if side else self.centers
         p, index = rows.propensities[:, None], np.arange(len(x))
         # The logged policy draws with its own probabilities: its weight is 1.
         mean = (0.5 + self._sums.sum()) / (1.0 + self._counts.sum())
