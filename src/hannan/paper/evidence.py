@@ -93,7 +93,7 @@ def _late(effort: Effort) -> Verdict:
 
 
 @CHAPTER.claim("evidence-regret")
-def _regret(effort: Effort) -> Verdict:
+def _realized_regret(effort: Effort) -> Verdict:
     """Against an adversary that makes the most shown arm bad, with losses of 1 that are 100 rounds late, the realized
     regret exceeds its bound at some time in at most the stated share of the games."""
     games, missed, alpha = effort.pick(30, 200), 0, 0.05
