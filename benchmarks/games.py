@@ -31,6 +31,7 @@ def run(quick: bool = False) -> str:
         _sum_tree(quick, repeats),
         _growth_in_rounds(quick, repeats),
         _growth_in_experts(quick, repeats),
+        _over_softmax(repeats),
     ]
     return "\n\n".join(parts)
 
@@ -215,6 +216,29 @@ def _growth_in_rounds(quick: bool, repeats: int) -> str:
         rows.append([name, *(shown(c) for c in costs), f"T^{growth(sizes, costs):.2f}"])
     header = ["bandit, N = 10", *(f"T = {size:,}" for size in sizes), "growth"]
     return "### Cost of a whole game against its length\n\n" + table(header, rows)
+
+
+def _over_softmax(repeats: int) -> str:
+    """Return the cost of exact perturbed leaders with many arms, as multiples of a softmax round."""
+    columns, rows = (100, 1000), []
+    laws = [kind(a) for kind in (hn.Frechet, hn.Pareto) for a in (2.0, 3.0, 5.0)]
+    learners = [("softmax", lambda n: hn.exp3(n)), *((repr(law), lambda n, law=law: hn.Bandit(n, law)) for law in laws)]
+    costs: dict[str, list[float]] = {name: [] for name, _ in learners}
+    for n in columns:
+        losses = np.random.default_rng(n).random((400_000 // n, n))
+        contestants = []
+        for name, make in learners:
+            play = lambda learner=make(n), losses=losses: hn.play(learner, losses, runs=1, threads=1)  # noqa: E731
+            contestants.append(Contestant(name, play, len(losses)))
+        interleave(contestants, min(repeats, 5))
+        for contestant in contestants:
+            costs[contestant.name].append(contestant.cost)
+    for name, found in costs.items():
+        over = [a / b for a, b in zip(found, costs["softmax"], strict=True)]
+        aim = "" if name == "softmax" else "reached" if over[-1] <= 5.0 else "not reached"
+        rows.append([name, *(shown(c) for c in found), *(ratio(x) for x in over), aim])
+    header = ["Bandit, Anytime", *(f"N = {n:,}" for n in columns), *(f"over softmax, N = {n:,}" for n in columns)]
+    return "### Exact perturbed leaders with many arms\n\n" + table([*header, "at most 5x"], rows)
 
 
 def _growth_in_experts(quick: bool, repeats: int) -> str:

@@ -107,9 +107,17 @@ HN_INLINE double heavy_scale(const LawOf& law, const double* d, i64 n) {
     return reach;
 }
 
-/// State of one law for repeated rounds (Square: a is 2, and no power is computed).
-template <bool Frechet, bool Square>
+/// x^m for a small whole m, known to the compiler.
+template <int m> HN_INLINE f64x4 whole_power(f64x4 x) {
+    if constexpr (m == 1) return x;
+    else if constexpr (m % 2 == 0) return whole_power<m / 2>(x * x);
+    else return x * whole_power<m - 1>(x);
+}
+
+/// State of one law for repeated rounds. Whole is a if a is a small integer, so that powers are products; otherwise 0.
+template <bool Frechet, int Whole>
 struct Heavy {
+    static constexpr bool Square = Whole == 2;
     const LawOf& law;
     const double* d;
     i64 n;
@@ -166,7 +174,20 @@ struct Heavy {
     }
     HN_INLINE void any_arm(f64x4 w, i64 j, f64x4& whole) const {
         const f64x4 y = w + splat(d[j]), a = splat(law.a);
-        if constexpr (Frechet) {
+        if constexpr (Whole > 2 && Frechet) {
+            const f64x4 inverse = 1.0 / y, x = whole_power<Whole>(inverse);
+            whole += x;
+            store4(r + 4 * j, x * inverse);
+        } else if constexpr (Whole > 2) {
+            // z^a F = z^a - 1 = y (1 + z + ... + z^(a-1)) = q, without cancellation; f/(a F) = 1/(z q).
+            const f64x4 z = 1.0 + y;
+            f64x4 sum = splat(1.0);
+#pragma GCC unroll 4
+            for (int k = 1; k < Whole; ++k) sum = fma(sum, z, splat(1.0));
+            const f64x4 q = y * sum, x = 1.0 / (z * q);
+            whole *= q * whole_power<Whole>(q * x);
+            store4(r + 4 * j, x);
+        } else if constexpr (Frechet) {
             const f64x4 x = exp(-a * log4(y));
             whole += x;
             store4(r + 4 * j, x / y);
@@ -202,7 +223,7 @@ struct Heavy {
 };
 
 /// Weights of a run, unnormalized; returns false if the grid is not fine or not wide enough.
-template <bool Frechet, bool Square>
+template <bool Frechet, int Whole>
 bool heavy_run(const Setup& s, Run& run, const LawOf& law) {
     const i64 n = s.n, m = in_fours(n);
     const HeavyGrid grid(law, n);
@@ -224,7 +245,7 @@ bool heavy_run(const Setup& s, Run& run, const LawOf& law) {
     const double b = min(grid.reach(law, last) + HeavyGrid::margin, HeavyGrid::widest);
     const i64 moved = i64(b / grid.h), shift = grid.shifts - moved,
               end = grid.count - grid.shifts + moved - 3;
-    const Heavy<Frechet, Square> rule{law, d, n, r, scale};
+    const Heavy<Frechet, Whole> rule{law, d, n, r, scale};
     const auto visit = [&](i64 level, i64 k, double* into) {
         const double *a = s.grid + level * grid.level_places() + k, *turned = a + 2 * grid.count + shift;
         const f64x4 slope = load4(a + grid.count) + load4(turned + grid.count + grid.shifts);
@@ -263,12 +284,18 @@ bool heavy_run(const Setup& s, Run& run, const LawOf& law) {
     run.total = total;
     return total > 0.5 && total < 2.0;
 }
+template <bool Frechet> bool heavy_run_of(const Setup& s, Run& run, const LawOf& law) {
+    if (law.a == 2.0) return heavy_run<Frechet, 2>(s, run, law);
+    // Games with fewer arms keep the bits of version 0.2, whose powers are exponentials of logarithms.
+    if (s.n < tree_from) return heavy_run<Frechet, 0>(s, run, law);
+    if (law.a == 3.0) return heavy_run<Frechet, 3>(s, run, law);
+    if (law.a == 4.0) return heavy_run<Frechet, 4>(s, run, law);
+    if (law.a == 5.0) return heavy_run<Frechet, 5>(s, run, law);
+    return heavy_run<Frechet, 0>(s, run, law);
+}
 inline bool heavy_run(const Setup& s, Run& run) {
     const LawOf law = law_of(s.smoothing, s.parameter);
-    const bool square = law.a == 2.0;
-    if (law.kind == Smoothing::frechet)
-        return square ? heavy_run<true, true>(s, run, law) : heavy_run<true, false>(s, run, law);
-    return square ? heavy_run<false, true>(s, run, law) : heavy_run<false, false>(s, run, law);
+    return law.kind == Smoothing::frechet ? heavy_run_of<true>(s, run, law) : heavy_run_of<false>(s, run, law);
 }
 
 }  // namespace hn::HN_ISA

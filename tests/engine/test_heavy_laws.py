@@ -42,3 +42,20 @@ def test_control_comparison_detects_an_error_of_1e_8():
     player._put(L)
     with pytest.raises(AssertionError):
         plays.assert_play(player.distribution(), hn.FTPL(hn.Pareto(2.0), 2.0 + 1e-8).gradient(L))
+
+
+@pytest.mark.parametrize("law", [hn.Frechet, hn.Pareto])
+@pytest.mark.parametrize("a", [3.0, 4.0, 5.0])
+def test_powers_as_products_are_exact_for_many_experts(law, a):
+    """From 65 experts on whole powers are products; a slightly different index, with exponentials, is the control."""
+    rng = np.random.default_rng(2)
+    for scale in (0.1, 5.0):
+        learner = hn.Experts(70, law(a), hn.Fixed(scale))
+        player, losses = learner.start(0), np.zeros(70)
+        for _ in range(12):
+            row = rng.random(70) ** rng.integers(1, 6)
+            player.observe(player.act(), row)
+            losses += row
+        np.testing.assert_allclose(player.distribution(), hn.FTPL(law(a), scale).gradient(losses), rtol=1e-10)
+        near, other = (hn.FTPL(law(a + shift), scale).gradient(losses) for shift in (0.0, 1e-6))
+        assert np.abs(other / near - 1).max() > 1e-10
