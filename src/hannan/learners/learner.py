@@ -496,7 +496,7 @@ class Learner(NotPrivate, saving.Described):
 def asked_rounds(rounds: int | None, horizon: int | None, tuned: object) -> int:
     """Return the number of rounds of a bound: those that were asked for, or else the horizon.
 
-    `tuned` is what has the horizon, for the error above it: a tuning or a learner.
+    `tuned` has the horizon (a tuning or a learner); the error for more rounds names it.
 
     >>> asked_rounds(None, 100, "Horizon(100)"), asked_rounds(7, None, "")
     (100, 7)

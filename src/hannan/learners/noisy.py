@@ -181,7 +181,7 @@ class RandomPlayout(Remembered):
 
     def _published(self, rounds: int, best: float) -> tuple[Terms, str]:
         if rounds > self.rounds:
-            raise Withheld(f"{self!r} draws {self.rounds} rounds; no bound is proved for {rounds}")
+            raise Withheld(f"{self!r} covers {self.rounds} rounds; no bound is proved for {rounds}")
         most, whole = Gaussian().expected_max(self.n), math.sqrt(0.5 * self.rounds)
         drift = most * (whole - math.sqrt(0.5 * (self.rounds - rounds)))
         return {"range": most * whole, "drift": drift}, "random playout, after Rakhlin, Shamir and Sridharan 2012"

@@ -556,7 +556,7 @@ class PrivatePlayer(NoisyPlayer):
     # Certificates
 
     def certificate(self, delta: float | None = None) -> PrivateCertificate:
-        """Return what is proved now: privacy of all moves, and the bound on the regret.
+        """Return the certificate so far: privacy of all moves, and the bound on the regret.
 
         Parameters
         ----------

@@ -1,1 +1,1 @@
-"""A learner at play: tickets out, losses in, certificates; one player a setting."""
+"""Players: running learners with tickets, late losses and certificates; one module per setting."""

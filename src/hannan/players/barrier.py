@@ -102,7 +102,7 @@ class BarrierPlayer(PointPlayer):
     # Certificates
 
     def certificate(self, delta: float | None = None) -> Certificate:
-        """Return what is proved about the player now; the regret is estimated, because other points were not observed.
+        """Return the certificate so far; the regret is estimated, because other points were not observed.
 
         Parameters
         ----------

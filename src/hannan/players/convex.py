@@ -226,7 +226,7 @@ class ConvexPlayer(PointPlayer):
     # Certificates
 
     def certificate(self, delta: float | None = None) -> ConvexCertificate:
-        """Return what is proved about the player now: bound, realized regret, and privacy.
+        """Return the certificate so far: bound, realized regret, and privacy.
 
         Parameters
         ----------
@@ -468,7 +468,7 @@ class DescentPlayer(PointPlayer):
     # Certificates
 
     def certificate(self, delta: float | None = None) -> Certificate:
-        """Return what is proved about the player now; its moves are not random, so the regret is exact.
+        """Return the certificate so far; the moves are not random, so the regret is exact.
 
         Parameters
         ----------

@@ -102,7 +102,7 @@ class DecisionsPlayer(_engine.Book, Book):
     # Certificates
 
     def certificate(self, delta: float | None = None) -> Certificate:
-        """Return what is proved about the player now; its stability is not measured.
+        """Return the certificate so far; the stability is not measured.
 
         Parameters
         ----------

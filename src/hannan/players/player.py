@@ -149,7 +149,7 @@ class Player(_engine.Player, Book):
     # Certificates
 
     def certificate(self, delta: float | None = None) -> Certificate:
-        """Return what is proved about the player now: bound, regret as far as it is known, and stability.
+        """Return the certificate so far: bound, regret as far as it is known, and stability.
 
         Parameters
         ----------

@@ -120,7 +120,7 @@ class Reporting(_Player):
     # Certificates
 
     def certificate(self, delta: float | None = None) -> PrivateCertificate:
-        """Return what is proved now: privacy of all reports, and the bound on the regret.
+        """Return the certificate so far: privacy of all reports, and the bound on the regret.
 
         Parameters
         ----------

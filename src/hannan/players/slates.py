@@ -311,7 +311,7 @@ class SlatePlayer(DecisionsPlayer):
         return rounded_up(regret + m / (2.0 * gamma) * math.log(n / (m * delta)))
 
     def certificate(self, delta: float | None = None) -> Certificate:
-        """Return what is proved now, and the estimated regret.
+        """Return the certificate so far, with the estimated regret.
 
         Parameters
         ----------
@@ -484,7 +484,7 @@ class SlateExpertsPlayer(SlatePlayer):
             return None, str(reason)
 
     def certificate(self, delta: float | None = None) -> Certificate:
-        """Return what is proved now, and loss and regret of the mean play.
+        """Return the certificate so far, with loss and regret of the mean play.
 
         Parameters
         ----------

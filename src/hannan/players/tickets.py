@@ -246,7 +246,7 @@ class Book(Incarnate):
         return f"{DELAYED}, and {self._no_delays()}" if self._largest_delay else ""
 
     def _no_delays(self) -> str:
-        """Return what is proved for delayed feedback."""
+        """Return the statements proved for delayed feedback."""
         return f"no bound for delayed feedback is proved for {type(self.learner).__name__}"
 
     # Saving

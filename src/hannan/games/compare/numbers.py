@@ -309,7 +309,7 @@ Shows = Literal["mean", "quantiles", "largest"]
 
 
 def shows(value: Any) -> Shows:
-    """Return the validated name of what is shown."""
+    """Return the validated name of the quantity to show."""
     if value not in ("mean", "quantiles", "largest"):
         raise ValueError(f"show must be 'mean', 'quantiles' or 'largest'; got {value!r}")
     return value  # type: ignore[no-any-return]

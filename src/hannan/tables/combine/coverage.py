@@ -326,7 +326,7 @@ class CertifiedIntervals:
     # Results
 
     def certificate(self, base: str = "") -> CoverageCertificate:
-        """Return what is certified at this time."""
+        """Return the certificate at this time."""
         coverage, tracker = self.coverage, self._tracker
         sums = np.asarray(tracker.sums)
         counts = np.asarray(tracker.counts)

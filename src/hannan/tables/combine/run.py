@@ -211,7 +211,7 @@ class Run:
         return bool(self.combiner.mixer.draws)
 
     def of_frame(self, frame: Frame) -> tuple[Iterator[Chunk], InMemory]:
-        """Return the chunks of a frame, and what is kept of it."""
+        """Return the chunks of a frame, and the values stored from it."""
         names, places = frame.experts, list(self.task.columns or ())
         forecasts, points = frame.forecasts, self._points_of(frame.forecasts, names)
         if places != names:

@@ -354,7 +354,7 @@ class Summary:
         return ", ".join(parts)
 
     def _losses(self) -> list[tuple[str, float, float, str]]:
-        """Return (name, total loss, loss per row, note) of the combination and of what it is compared with."""
+        """Return (name, total loss, loss per row, note) of the combination and its comparators."""
         best, oracle = self.best, self.oracle
         told = [("combined", self.mix_loss, self.settled, "")]
         if self.own_loss is not None:
@@ -377,7 +377,7 @@ class Summary:
         return [(called.get(whom, own), more, bound, why) for whom, more, bound, why in self.comparisons()]
 
     def assumptions(self) -> list[tuple[str, str]]:
-        """Return the assumptions that apply, by what they are about."""
+        """Return the assumptions that apply, by subject."""
         rows: list[tuple[str, str]] = []
         if has_interval(self.improvements):
             rows.append(("improvements", ONE_LOOK))
