@@ -135,7 +135,7 @@ struct Mixer {
         require(i64(told.size()) == count, "targets must have one entry per event");
         require(!weights || (i64(weights->shape(0)) == rows && i64(weights->shape(1)) == state.n),
                 "weights must have one row per row of forecasts");
-        for (i64 k = 0; k < count; ++k) require(order.data()[k] < rows, "order must have numbers of rows of the table");
+        for (i64 k = 0; k < count; ++k) require(order.data()[k] < rows, "order must consist of row numbers of the table");
         i64 k = 0;
         Happened happened;
         {

@@ -127,7 +127,7 @@ public:
         require(i64(forecasts.shape(0)) == rows && i64(units.size()) == rows && i64(proposals.shape(0)) == rows &&
                     i64(proposals.shape(1)) == width && told.size() == order.size(),
                 "arrays must have one row per row of the table, and one target per event");
-        for (i64 k = 0; k < i64(order.size()); ++k) require(order.data()[k] < rows, "order must have numbers of rows of the table");
+        for (i64 k = 0; k < i64(order.size()); ++k) require(order.data()[k] < rows, "order must consist of row numbers of the table");
         bool fine = true;
         {
             nb::gil_scoped_release released;
@@ -300,7 +300,7 @@ public:
         for (i64 e = 0; e < rows; ++e) require(start[e] <= start[e + 1], "starts must ascend");
         for (i64 k = 0; k < i64(order.size()); ++k) {
             const i64 e = order.data()[k];
-            require(e < rows, "order must have numbers of rows of the table");
+            require(e < rows, "order must consist of row numbers of the table");
             if (e >= 0) check(base.data() + e * width, units.data()[e], groups.data() + start[e], start[e + 1] - start[e]);
             else require(!std::isinf(told.data()[k]), "a target must be finite, or NaN to forget a row");
         }

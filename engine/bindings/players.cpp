@@ -192,7 +192,7 @@ void bind_players(nb::module_& m) {
         .def(
             "_settle_row",
             [](Player& p, i64 round, In<double> losses) {
-                require(i64(losses.size()) == p.n(), "losses must be one per expert");
+                require(i64(losses.size()) == p.n(), "losses must have one entry per expert");
                 return p.settle_row(p.ticket_of(round), losses.data());
             },
             "round"_a, "losses"_a, "Settle a round. Returns -1, or the position of the first bad loss.")
