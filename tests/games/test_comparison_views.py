@@ -132,3 +132,19 @@ def test_a_folder_has_figures_for_print(result: hn.Comparison, tmp_path: Path) -
     result.save(tmp_path / "out")
     assert (tmp_path / "out" / "figure.pdf").read_bytes().startswith(b"%PDF")
     assert "<svg" in (tmp_path / "out" / "figure.svg").read_text()
+
+
+def test_printed_lead_is_in_the_table_and_missing_bounds_have_a_reason() -> None:
+    losses = hn.adversaries.stochastically_constrained(3000, 5)
+    learners = {"Exp3": "exp3", "Tsallis-INF": "bandit", "UCB1": "ucb1"}
+    printed = str(hn.compare(learners, {"drift": losses}, runs=20))
+    best, least = re.search(r"  (.*) has the smallest mean regret, by at least ([\d.]+) beyond noise", printed).groups()
+    assert f"minus {best}" in printed
+    ends = [float(low) for low in re.findall(r"\(\+([\d.]+) \.\. ", printed)]
+    assert min(ends) == float(least)
+    assert "bound on the mean" in printed
+    assert re.search(r"– UCB1: no bound: .*i\.i\.d\.", printed)
+    # Control: with a baseline, the column has one interval per pair and the difference to that learner.
+    other = str(hn.compare(learners, {"drift": losses}, runs=20, baseline="Exp3"))
+    assert "minus Exp3" in other
+    assert [float(low) for low in re.findall(r"\(\+([\d.]+) \.\. ", other)] != ends

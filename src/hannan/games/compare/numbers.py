@@ -330,6 +330,10 @@ def curve(cell: Cell, show: Shows, level: float = 0.95) -> tuple[Array, Array, A
     return largest, largest, largest
 
 
+#: Intervals of a lead, which hold for all pairs of learners of an environment.
+SIMULTANEOUS = "simultaneous intervals"
+
+
 @dataclass(frozen=True)
 class Lead:
     """Learner with the smallest mean regret in an environment, and how far it is ahead of the others.
@@ -355,7 +359,7 @@ class Lead:
             others = ", ".join(tied[:3]) + (f" and {len(tied) - 3} more" if len(tied) > 3 else "")
             return f"{self.best} has the smallest mean regret, but not beyond noise: {others} may be as good"
         least = min(gap[1] for gap in self.gaps.values())
-        return f"{self.best} has the smallest mean regret, by at least {figure(least)} beyond noise"
+        return f"{self.best} has the smallest mean regret, by at least {figure(least)} beyond noise ({SIMULTANEOUS})"
 
 
 def lead(cells: list[Cell], level: float = 0.95) -> Lead:
@@ -542,7 +546,7 @@ class Compared:
         >>> result = hn.compare(
         ...     {"ours": "bandit", "Exp3": "exp3"}, {"clicks": {"means": [0.2, 0.4]}}, runs=20, rounds=2000)
         >>> print(result.lead("clicks"))
-        ours has the smallest mean regret, by at least 11.85 beyond noise
+        ours has the smallest mean regret, by at least 11.85 beyond noise (simultaneous intervals)
         """
         if environment not in self.environments:
             raise ValueError(f"environment must be one of {', '.join(self.environments)}; got {environment!r}")
@@ -571,6 +575,23 @@ class Compared:
         return f"smallest mean regret beyond noise: {', '.join([first, *rest])}"
 
     # Numbers
+
+    def shown_gaps(self, environment: str) -> tuple[str, list[dict[str, Any]]]:
+        """Return (learner that is subtracted, rows of differences) as results print them.
+
+        A given baseline is subtracted, with one interval per pair. Without one the leader of the environment is, with
+        the simultaneous intervals of the headline. One run has no differences.
+        """
+        if self.baseline is not None:
+            rows = [row for row in self.difference_rows() if row["environment"] == environment]
+            return self.baseline, rows
+        found = self.lead(environment)
+        rows = [
+            {"learner": name, "difference": mean, "low": low, "high": high, "better": _verdict(low, high)}
+            for name, (mean, low, high) in found.gaps.items()
+            if math.isfinite(low)
+        ]
+        return found.best, rows
 
     def columns(self) -> dict[str, Any]:
         """Return the columns of `to_frame`, as arrays."""
@@ -679,11 +700,13 @@ def _verdict(low: float, high: float) -> str:
     return "baseline" if low > 0.0 else "open"
 
 
+#: Heading of the bounds, which are on the expected regret and not on the largest run.
+ON_THE_MEAN = "bound on the mean"
+
+
 def text(comparison: Compared) -> str:
-    """Return one block per environment: regret with its interval, largest run, bound, difference to the baseline."""
+    """Return one block per environment: regret with its interval, largest run, bound, difference to the leader."""
     rows = comparison.rows()
-    gaps = {(row["learner"], row["environment"]): row for row in comparison.difference_rows()}
-    baseline = comparison.baseline or comparison.learners[0]
     width = max(len(name) for name in comparison.learners)
     lines = [_head(comparison, rows)]
     for environment in comparison.environments:
@@ -693,12 +716,13 @@ def text(comparison: Compared) -> str:
         )
         lines.append(f"\n{environment}: {size}")
         lines.append(f"  {comparison.lead(environment)}")
-        less = f"minus {baseline}" if gaps else ""
-        heads = f"{'regret':>9}  {T_INTERVAL:>19}  {'largest':>9}  {'bound':>9}  {'against':<9}  {less}"
+        subtracted, found = comparison.shown_gaps(environment)
+        gaps = {row["learner"]: row for row in found}
+        less = f"minus {subtracted}" if gaps else ""
+        heads = f"{'regret':>9}  {T_INTERVAL:>19}  {'largest':>9}  {ON_THE_MEAN}  {'against':<9}  {less}"
         lines.append(f"  {'':<{width}}  {heads}".rstrip())
-        for row in here:
-            gap = gaps.get((row["learner"], environment))
-            lines.append(_line(row, gap, width))
+        lines += [_line(row, gaps.get(row["learner"]), width) for row in here]
+        lines += [f"  – {row['learner']}: no bound: {row['withheld']}" for row in here if row["bound"] is None]
     return "\n".join(lines)
 
 
@@ -714,12 +738,10 @@ def _signed(value: float) -> str:
 
 def _line(row: dict[str, Any], gap: dict[str, Any] | None, width: int) -> str:
     between = f"{figure(row['low'])} .. {figure(row['high'])}" if row["runs"] > 1 else "one run"
-    bound = "–" if row["bound"] is None else ceiling(row["bound"])
+    bound = ("–" if row["bound"] is None else ceiling(row["bound"])).rjust(len(ON_THE_MEAN))
     less = "" if gap is None else f"{_signed(gap['difference'])} ({_signed(gap['low'])} .. {_signed(gap['high'])})"
     mean, largest = figure(row["regret"]), figure(row["largest"])
-    line = (
-        f"  {row['learner']:<{width}}  {mean:>9}  {between:>19}  {largest:>9}  {bound:>9}  {row['against']:<9}  {less}"
-    )
+    line = f"  {row['learner']:<{width}}  {mean:>9}  {between:>19}  {largest:>9}  {bound}  {row['against']:<9}  {less}"
     return line.rstrip()
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hannan import extras, validation
-from hannan.games.compare.numbers import Cell, Compared, Shows, curve, shows, table
+from hannan.games.compare.numbers import ON_THE_MEAN, SIMULTANEOUS, Cell, Compared, Shows, curve, shows, table
 from hannan.report import Figure, Layer, Page, Picture, Section, Table, Text, Tile, Tiles
 from hannan.report.page import PAGE, drawable
 from hannan.report.pictures import ends, how
@@ -186,7 +186,7 @@ def save(comparison: Compared, folder: Path) -> Path:
 
 def page(comparison: Compared) -> Page:
     """Return the page with one section per environment: its chart, its table, and the differences to the baseline."""
-    rows, gaps = comparison.rows(), comparison.difference_rows()
+    rows, compared = comparison.rows(), False
     sections, tiles = [], []
     for name in comparison.environments:
         here = sorted((row for row in rows if row["environment"] == name), key=lambda row: float(row["regret"]))
@@ -194,9 +194,10 @@ def page(comparison: Compared) -> Page:
         if min(row["runs"] for row in here) > 1:
             blocks.append(Figure(_picture(comparison, name, "quantiles")))
         blocks.append(_table(here))
-        paired = [row for row in gaps if row["environment"] == name]
-        if paired:
-            blocks.append(_differences(paired))
+        subtracted, gaps = comparison.shown_gaps(name)
+        if gaps:
+            blocks.append(_differences(subtracted, gaps, comparison.baseline is None))
+            compared = True
         sections.append(Section(name, tuple(blocks)))
         tiles.append(Tile(number(here[0]["regret"]), f"{name}: smallest mean regret ({here[0]['learner']})"))
     lead = (
@@ -206,7 +207,7 @@ def page(comparison: Compared) -> Page:
         "listed too. The lead beyond noise is the smallest distance in simultaneous intervals of all pairs."
     )
     head: tuple[Any, ...] = (Tiles(tuple(tiles)),)
-    if not gaps:
+    if not compared:
         head += (Text("Differences are omitted: they need at least two runs, and losses that no move changes."),)
     return Page(comparison.title, lead, head, tuple(sections), {"seed": str(comparison.seed)})
 
@@ -260,7 +261,7 @@ def _table(rows: list[dict[str, Any]]) -> Table:
         "median",
         "95% quantile",
         "largest run",
-        "bound",
+        ON_THE_MEAN,
         "against",
         "source",
         "seconds",
@@ -278,7 +279,8 @@ def _table(rows: list[dict[str, Any]]) -> Table:
     )
 
 
-def _differences(rows: list[dict[str, Any]]) -> Table:
+def _differences(subtracted: str, rows: list[dict[str, Any]], together: bool) -> Table:
     cells = tuple((row["learner"], row["difference"], row["low"], row["high"], row["better"]) for row in rows)
-    caption = f"Loss minus loss of {rows[0]['baseline']}, per run on the same losses; negative is better"
+    kind = f" ({SIMULTANEOUS})" if together else ""
+    caption = f"Regret minus regret of {subtracted}{kind}; negative is better. “baseline” means {subtracted}"
     return Table(("learner", "difference", "low", "high", "better"), cells, caption=caption)
