@@ -170,7 +170,7 @@ def test_combine_page_shows_the_computed_numbers():
         assert any(f"(95% interval {one.low:+.1f}% to {one.high:+.1f}%)" in tile.name for tile in page.head[0].items)
     assert f"Excess loss of the combination over the best expert, {figure(own - losses[best])} at the end" in alts(page)
     assert f"ends at {ceiling(summary.bound.value)}." in alts(page)
-    assert f"mean of the experts {figure(mean / 300)}" in alts(page)
+    assert f"average of models {figure(mean / 300)}" in alts(page)
     assert summary.median_loss == pytest.approx(mean)  # of two
 
 

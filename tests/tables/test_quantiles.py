@@ -82,7 +82,7 @@ def test_crps_coverage_and_width(per_quantile):
     summary, x, f = told.summary.quantiles.calibration, told.forecast, cube(frame)
     known = ~frame.y.isna().to_numpy()
     y = frame.y.to_numpy()
-    who = {"combination": x, "mean of the experts": np.nanmean(f, axis=2), **{f"m{k}": f[:, :, k] for k in range(3)}}
+    who = {"combination": x, "average of models": np.nanmean(f, axis=2), **{f"m{k}": f[:, :, k] for k in range(3)}}
     for k, (name, quantiles) in enumerate(who.items()):
         rows = known & ~np.isnan(quantiles[:, 0])
         losses = np.array([pinball(LEVELS, a, b) for a, b in zip(quantiles[rows], y[rows], strict=True)])

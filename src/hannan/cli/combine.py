@@ -88,7 +88,7 @@ Examples:
 OPTIONS = {
     "Columns": ("--target", "--experts", "--time", "--delimiter"),
     "Method": ("--loss", "--learner", "--prior", "--range", "--cap", "--clip"),
-    "Intervals": ("--coverage", "--groups", "--within"),
+    "Intervals": ("--coverage", "--side", "--groups", "--within"),
     "Many series and horizons": ("--by", "--pooled", "--horizon", "--issued", "--target-time"),
     "Quantile forecasts": ("--quantiles", "--per-quantile", "--crossing"),
     "Output": ("--out", "--json", "--seed"),

@@ -17,7 +17,7 @@ from hannan.validation import Array
 
 BLOCK = 1 << 12
 #: Names in the tables before those of the models.
-COMBINATION, MEAN = "combination", "mean of the experts"
+COMBINATION, MEAN = "combination", "average of models"
 #: Largest number of intervals that are printed, and the preferred ones.
 SHOWN, USUAL = 10, (0.95, 0.8, 0.5, 0.2)
 

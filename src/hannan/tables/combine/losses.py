@@ -268,6 +268,8 @@ def _named(spec: Any) -> PointLoss:
     hint = ""
     if isinstance(spec, str):
         head = spec.partition(":")[0].strip()
+        if canonical(head) in ("mape", "smape", "mean-absolute-percentage-error"):
+            raise ValueError(f"percentage errors are not supported; got {spec!r}. Use the logarithms of all columns")
         needs = {"pinball": "pinball:0.5", "huber": "huber:1"}.get(canonical(head))
         known = [*plain, "pinball", "huber", *SYNONYMS]
         hint = f". Give its number, as in {needs!r}" if needs else validation.meant(head, known)

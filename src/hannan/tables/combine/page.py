@@ -160,10 +160,11 @@ def _bars(summary: Summary) -> Figure:
     """
     rows = [("combination", summary.mix_loss / summary.settled, "combination")]
     if summary.oracle.loss is not None:
-        rows.append(("best combination (hindsight)", summary.oracle.loss / summary.settled, "hindsight"))
-    rows.append(("mean of the experts", summary.mean_loss / summary.settled, "simple"))
+        which = f" of {summary.narrowed}" if summary.narrowed else ""
+        rows.append((f"best fixed weights{which} (hindsight)", summary.oracle.loss / summary.settled, "hindsight"))
+    rows.append(("average of models", summary.mean_loss / summary.settled, "simple"))
     if np.isfinite(summary.median_loss):
-        rows.append(("median of the experts", summary.median_loss / summary.settled, "simple"))
+        rows.append(("median of models", summary.median_loss / summary.settled, "simple"))
     spoken = sorted((e for e in summary.experts if e.rows), key=lambda e: e.loss / e.rows)
     rows += [(e.name, e.loss / e.rows, "expert") for e in spoken[:BARS]]
     rows.sort(key=lambda row: row[1])
@@ -221,13 +222,14 @@ def _course(summary: Summary) -> Figure:
     if summary.best is not None:
         i = summary.names.index(summary.best.name)
         parts[f"{summary.best.name} (best expert)"] = curves.experts[:, i] - curves.beside[:, i]
-    parts["best combination (hindsight)"] = curves.best - curves.mix
+    which = f" of {summary.narrowed}" if summary.narrowed else ""
+    parts[f"best fixed weights{which} (hindsight)"] = curves.best - curves.mix
     mean, alt = curves.mean - curves.mix, ""
     # The mean is left out if it would flatten the other lines.
     if _reach(mean) <= TALL * max(map(_reach, parts.values())):
-        parts["mean of the experts"] = mean
+        parts["average of models"] = mean
     else:
-        alt = f" The mean of the experts ends at {figure(mean[-1])}, too far above to be drawn."
+        alt = f" The average of models ends at {figure(mean[-1])}, too far above to be drawn."
     rows = [row for name, part in parts.items() for row in curve(at, part, name)]
     alt = f"Cumulative loss minus that of the combination over the same rows: above 0 the combination is better.{alt}"
     return lines(

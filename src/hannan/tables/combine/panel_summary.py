@@ -33,6 +33,8 @@ from hannan.tables.combine.summary import (
     excess_table,
     has_interval,
     improvements_dict,
+    interval_details,
+    main_lines,
     no_bounds,
     only_expert,
     pairs,
@@ -433,13 +435,14 @@ class PanelSummary:
         if panel.quantiles is not None and (quantiles := panel.quantiles.lines()):
             lines += ["", *pairs([*quantiles, *((n, x) for n, x in rows.items() if n == "point forecasts")])]
         if panel.coverage is not None:
-            lines += ["", "Intervals", *(f"  {line}" for line in pairs(panel.coverage.lines()))]
+            lines += ["", "Intervals", *(f"  {line}" for line in pairs(main_lines(panel.coverage.lines())))]
         excesses = self._excesses()
         lines += ["", *excess_table(excesses)]
         if any(bound is not None for _, _, bound, _ in excesses):
             lines += [f"{ANY_ROWS}:", PROOFS]
         notes = self.assumptions()
-        return "\n".join([*lines, *(["", "Assumptions", *(f"  {line}" for line in pairs(notes))] if notes else [])])
+        lines += ["", "Assumptions", *(f"  {line}" for line in pairs(notes))] if notes else []
+        return "\n".join([*lines, *interval_details(panel.coverage)])
 
 
 #: Bars of experts.
@@ -535,8 +538,8 @@ def _coverage_of_steps(summary: PanelSummary) -> Table:
 
 
 def _bars(summary: PanelSummary) -> Figure:
-    rows = [("combination", summary.total, "combination"), ("mean of the experts", summary.mean, "simple")]
-    rows.append(("median of the experts", summary.median, "simple"))
+    rows = [("combination", summary.total, "combination"), ("average of models", summary.mean, "simple")]
+    rows.append(("median of models", summary.median, "simple"))
     order = np.argsort(summary.losses - summary.beside)[:BARS]
     # The loss of an expert with missing forecasts covers fewer rows. Scale the total loss of the combination by the #
     # ratio of both losses in these rows.

@@ -35,6 +35,8 @@ WIDTH = 112
 RANKED = 12
 
 # Fixed sentences of results; each is covered by tests/tables/test_combine_results.py.
+#: Meaning of a bound of a rule.
+EXCEEDED = "The total loss is proved to exceed each of them by at most its bound, which is computed from the data."
 #: Page with the proofs of the bounds.
 PROOFS = "docs/proofs/combine.md"
 #: Scope of the bounds of a learner with a convex loss.
@@ -177,6 +179,16 @@ class Summary:
         """Expert with the largest excess loss of the combination; without missing forecasts, the smallest loss."""
         awake = [expert for expert in self.experts if expert.rows]
         return max(awake, key=lambda expert: expert.regret) if awake else None
+
+    @property
+    def narrowed(self) -> str:
+        """Models without missing forecasts, which alone have best fixed weights; empty if these are all models."""
+        names = [self.names[k] for k in self.oracle.experts]
+        if len(names) == self.n or not names:
+            return ""
+        among = ", ".join(shortened(name, 20) for name in names[:3])
+        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        return f"{among}{more} without missing forecasts"
 
     @property
     def bound(self) -> Bound | None:
@@ -363,10 +375,15 @@ class Summary:
         if np.isfinite(self.median_loss):
             told.append(("median of models", self.median_loss, self.settled, ""))
         if best is not None:
-            note = f"   in {counted(best.rows, 'row')}" if best.rows < self.settled else ""
+            note = ""
+            if best.rows < self.settled:  # totals over different rows are not comparable
+                beside = f"{figure(best.mix_loss)} in total, {figure(best.mix_loss / best.rows)} per row"
+                note = f"   in {counted(best.rows, 'row')}, where the combination has {beside}"
             told.append((f"best model ({shortened(best.name, 30)})", best.loss, best.rows, note))
         if oracle.loss is not None and oracle.least is not None:
             note = f"   in hindsight; no fixed weights are below {figure(oracle.least)}"
+            if self.narrowed:
+                note = f"   in hindsight, of {self.narrowed}; no such weights are below {figure(oracle.least)}"
             told.append(("best fixed weights", oracle.loss, self.settled, note))
         return [(name, total, total / rows, note) for name, total, rows, note in told]
 
@@ -431,19 +448,36 @@ class Summary:
             more = [] if self.points is None else [("point forecasts", self.points.text)]
             lines += ["", *pairs([*told, *more])]
         if self.coverage is not None:
-            lines += ["", "Intervals", *(f"  {line}" for line in pairs(self.coverage.lines()))]
+            lines += ["", "Intervals", *(f"  {line}" for line in pairs(main_lines(self.coverage.lines())))]
         return "\n".join([*lines, "", *excess_table(self.excesses()), *self._notes()])
 
     def _notes(self) -> list[str]:
         told, details = self.assumptions(), self.details()
         lines = ["", "Assumptions", *(f"  {line}" for line in pairs(told))] if told else []
         if self.certificate is None:
-            return [f"{ANY_ROWS}:", self.promises.source, *lines] if details else lines
-        return [*lines, "", "Details", *(f"  {line}" for line in pairs(details))] if details else lines
+            lines = [f"{ANY_ROWS}:", self.promises.source, EXCEEDED, *lines] if details else lines
+            return [*lines, *interval_details(self.coverage)]
+        lines = [*lines, "", "Details", *(f"  {line}" for line in pairs(details))] if details else lines
+        return [*lines, *interval_details(self.coverage)]
 
     def to_json(self) -> str:
         """Return the summary as JSON text."""
         return to_text(self.as_dict())
+
+
+#: Lines about intervals that are printed last: bounds before play, the cost, and the base ends.
+LAST = ("before play", "cost", "base")
+
+
+def main_lines(lines: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the lines about intervals without those that are printed last."""
+    return [row for row in lines if not row[0].startswith(LAST)]
+
+
+def interval_details(coverage: Any) -> list[str]:
+    """Return the lines about intervals that are printed last, under a heading."""
+    rows = [] if coverage is None else [row for row in coverage.lines() if row[0].startswith(LAST)]
+    return ["", "Details of the intervals", *(f"  {line}" for line in pairs(rows))] if rows else []
 
 
 def only_expert(name: str) -> str:

@@ -83,7 +83,8 @@ class Columns:
             seen[name] = i
         for name in (*self.needs, *self.texts, *(self.numeric or ())):
             if name not in seen:
-                raise BadTable(f"no column {name!r} in {source}; columns are {shown(names)}{meant(name, names)}")
+                hint = ". Name the column of the targets with --target" if self.needs[:1] == (name,) == ("y",) else ""
+                raise BadTable(f"no column {name!r} in {source}; columns are {shown(names)}{meant(name, names)}{hint}")
         texts = [seen[name] for name in self.texts]
         taken = set(texts)
         if self.numeric is not None:
