@@ -75,14 +75,18 @@
     const often = `The probability that any statement here is ever wrong is at most ${chance(evidence.alpha)}, however often you look.`;
     if (evidence.best !== null) {
       const since = evidence.sure_since ? `; sure since ${evidence.sure_since.replace(/:\d\d UTC$/, " UTC")}` : "";
-      return [`${evidence.best} has been the best so far${since}`, often];
+      return [`${evidence.best} has been the best so far${since}`, `You may stop and keep ${evidence.best}. ${often}`];
     }
     const more = evidence.more === null ? "" : `: about ${whole(evidence.more)} more decisions at this pace`;
+    if (evidence.pending * 4 > decisions) {
+      return ["Not sure yet", `${whole(evidence.pending)} of ${whole(decisions)} decisions wait for feedback, and any feedback is still possible for them. ${often}`];
+    }
     const { arm, by } = evidence.within;
     const [low, high] = arms.loss_range;
     const unit = units(arms.loss_range, by).gap;
     const near = by < high - low ? ` No arm is better than ${arm} by more than ${unit.up(by)}${unit.word} on average so far.` : "";
-    return [`Not sure yet${more}`, often + near];
+    const enough = near && " Stop only if that does not matter.";
+    return [`Not sure yet${more}`, often + near + enough];
   }
 
   const tile = (value, name) => el("div", { class: "tile" }, el("b", {}, value), el("span", {}, name));
@@ -102,11 +106,19 @@
     return el("div", { class: "tiles" }, ...found);
   }
 
+  // The arm with the best rate so far, with which the others are compared while no arm is sure.
+  const highest = (arms, facts) => {
+    const usable = new Set(arms.arms.filter((arm) => arm.available).map((arm) => String(arm.arm)));
+    const among = facts.filter((fact) => usable.has(fact.arm));
+    const better = (a, b) => (arms.gains ? a.mean > b.mean : a.mean < b.mean) ? a : b;
+    return among.length ? among.reduce((a, b) => better(b, a)).arm : null;
+  };
+
   // Table of arms, with all intervals on one axis.
   const MOST = 50;
   function armTable(arms, evidence) {
     const facts = new Map((evidence?.arms ?? []).map((arm) => [arm.arm, arm]));
-    const leader = evidence && evidence.decisions ? evidence.best ?? evidence.within.arm : null;
+    const leader = evidence && evidence.decisions ? evidence.best ?? highest(arms, evidence.arms) : null;
     const rows = [...arms.arms].sort((a, b) => (b.shown ?? 0) - (a.shown ?? 0) || a.index - b.index).slice(0, MOST);
     rows.sort((a, b) => a.index - b.index);
     const shown = rows.map((arm) => facts.get(String(arm.arm))).filter(Boolean);
@@ -127,13 +139,15 @@
     };
     const behind = (arm, fact) => {
       const name = String(arm.arm);
-      if (name === leader) return evidence.best === null ? "–" : "best so far";
+      if (name === leader) return evidence.best === null ? `${arms.gains ? "highest" : "lowest"} rate` : "best so far";
       const best = facts.get(leader);
       const mean = (arms.gains ? 1 : -1) * (best.mean - fact.mean);
       const ends = ahead.get(name);
       return [unit.gap.near(mean), ends ? el("small", {}, `${unit.gap.down(ends[0])} to ${unit.gap.up(ends[1])}`) : null];
     };
     const points = unit.gap.word && ", points";
+    const side = arms.gains ? "below" : "above";
+    const wide = arms.loss_range[1] - arms.loss_range[0];
     const word = arms.gains ? "reward" : "loss";
     const cell = (label, content, kind = "n") => el("td", { class: kind, "data-label": label }, ...[content].flat().filter((part) => part !== null));
     const body = rows.map((arm) => {
@@ -145,16 +159,16 @@
         cell(arms.gains ? "rewards" : "losses", counted ? sum(arm.total) : "–"));
       if (evidence) {
         row.append(
-          cell("rate", fact && evidence.decisions ? [unit.near(fact.mean), el("small", {}, `${unit.down(fact.low)} to ${unit.up(fact.high)}`)] : "–", "n wide"),
+          cell("rate", fact && evidence.decisions ? [fact.high - fact.low > 0.5 * wide ? "–" : unit.near(fact.mean), el("small", {}, `${unit.down(fact.low)} to ${unit.up(fact.high)}`)] : "–", "n wide"),
           el("td", { class: "bar" }, fact && evidence.decisions ? bar(arm, fact) : ""),
-          cell(leader === null ? "difference" : `behind ${leader}${points}`, leader === null ? "–" : behind(arm, fact), "n wide"));
+          cell(leader === null ? "difference" : `${side} ${leader}${points}`, leader === null ? "–" : behind(arm, fact), "n wide"));
       }
-      if (!arms.keys) row.append(cell("next decision", arm.available && arm.probability !== null ? chance(arm.probability) : "–"));
+      if (!arms.keys) row.append(cell("probability now", arm.available && arm.probability !== null ? chance(arm.probability) : "–"));
       return row;
     });
     const heads = [["arm", ""], ["impressions", "n"], [arms.gains ? "rewards" : "losses", "n"]];
-    if (evidence) heads.push([`rate (${word} per decision)`, "n"], [null, "bar"], [leader === null ? "difference" : `behind ${leader}${points}`, "n"]);
-    if (!arms.keys) heads.push(["next decision", "n"]);
+    if (evidence) heads.push(["rate", "n"], [null, "bar"], [leader === null ? "difference" : `${side} ${leader}${points}`, "n"]);
+    if (!arms.keys) heads.push(["probability now", "n"]);
     const axis = evidence && evidence.decisions
       ? el("div", { class: "axis" }, el("span", {}, unit.down(low)), el("span", {}, "intervals"), el("span", {}, unit.up(high))) : "";
     const more = arms.arms.length > MOST ? el("p", { class: "sub" }, `and ${whole(arms.arms.length - MOST)} arms with fewer impressions`) : null;
@@ -164,12 +178,15 @@
   }
 
   const RARE = 500; // decisions per impression from which on the evidence warns
+  const FADING = 0.01; // probability of an arm below which a comparison takes very long
   function notes(arms, evidence) {
     const found = [];
     for (const text of [...(evidence?.warnings ?? []), ...arms.warnings]) found.push(el("p", { class: "warn" }, text));
     const facts = new Map((evidence?.arms ?? []).map((arm) => [arm.arm, arm]));
     const usable = arms.arms.filter((arm) => arm.available).map((arm) => String(arm.arm));
-    if (evidence?.warnings.length && usable.some((arm) => facts.get(arm)?.shown * RARE < evidence.decisions)) {
+    const rare = evidence !== null && usable.some((arm) => facts.get(arm)?.shown * RARE < evidence.decisions);
+    const fading = evidence !== null && evidence.best === null && arms.arms.some((arm) => arm.available && arm.probability !== null && arm.probability < FADING);
+    if ((evidence?.warnings.length && rare) || fading) {
       const floor = Math.min(0.5, Math.max(0.05, 0.01 * usable.length)).toFixed(2);
       found.push(el("p", { class: "note", "data-note": "floor" }, "Recommended: a floor, with which every arm is shown in a small share of the decisions. A learner cannot get a floor while it runs: add one under a new name, such as ",
         el("code", {}, `hannan serve STORE --add ${arms.name}-2=${usable.join(",")} --floor ${floor}`), ", and draw from it instead."));
@@ -179,8 +196,8 @@
     for (const [name, text] of Object.entries(evidence?.assumed ?? {})) found.push(el("p", { class: "note", "data-note": name }, `${name}: ${text}`));
     if (evidence && evidence.decisions) {
       const average = arms.gains ? "reward" : "loss";
-      found.push(el("p", { class: "sub" }, `The rate of an arm is the average ${average} over all decisions so far if each of them had shown the arm. ` +
-        "It is weighted with the probabilities of the draws, so it differs from rewards per impression when the arms were shown at different times. Nothing is claimed about the future."));
+      found.push(el("p", { class: "sub" }, `The rate of an arm estimates the average ${average} if every decision so far had shown it. A decision counts more if ` +
+        `its arm was unlikely, so the rate is not ${arms.gains ? "rewards" : "losses"} divided by impressions. It is left out where the interval is wider than half of the range. Nothing is claimed about the future.`));
     }
     return found;
   }
