@@ -148,7 +148,6 @@
     const points = unit.gap.word && ", points";
     const side = arms.gains ? "below" : "above";
     const wide = arms.loss_range[1] - arms.loss_range[0];
-    const word = arms.gains ? "reward" : "loss";
     const cell = (label, content, kind = "n") => el("td", { class: kind, "data-label": label }, ...[content].flat().filter((part) => part !== null));
     const body = rows.map((arm) => {
       const fact = facts.get(String(arm.arm));
