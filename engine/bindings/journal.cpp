@@ -106,7 +106,7 @@ void next_weights_of(Fleet& fleet, u64 number, const bool* mask, double* p) {
     for (i64 k = 0; k < s.scratch_places(); ++k) run.scratch[k] = 0.0;
     fleets().unpack(s, fleet.plan, row, run);
     // With pending moves, the weights may have an older scale; the next draw updates them.
-    if (counts_at(fleet.plan, row).open > 0 && !players().make_ready(s, run, false)) throw Unsolved();
+    if (counts_at(fleet.plan, row).open > 0 && !players().make_ready(s, run, false)) throw Unsolved(s);
     if (mask == nullptr)
         for (i64 i = 0; i < s.n; ++i) p[i] = floored(s, run.w[i] / run.total, run.round + 1.0);
     else players().share_awake(s, run, mask, p);

@@ -1,6 +1,7 @@
 // Module hannan._engine: calls the registration function of each part.
 #include "../players/guards.hpp"
 #include "registration.hpp"
+#include "setup.hpp"
 
 NB_MODULE(_engine, m) {
     m.doc() = "The compiled engine of hannan: smoothings, rounds, players, games.";
@@ -8,7 +9,8 @@ NB_MODULE(_engine, m) {
         try {
             std::rethrow_exception(thrown);
         } catch (const hn::Unsolved& error) {
-            PyErr_SetString(PyExc_ArithmeticError, error.what());
+            auto* law = static_cast<hn::Description*>(error.asked);
+            if (law == nullptr || !hn::raised_again(*law)) PyErr_SetString(PyExc_ArithmeticError, error.what());
         }
     });
     hn::bind_mathematics(m);

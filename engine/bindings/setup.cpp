@@ -212,12 +212,16 @@ PyType_Slot setup_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(visit_setu
 
 }  // namespace
 
-void raise_if_foreign(Description& d) {
-    if (!d.raised.is_valid()) return;
+bool raised_again(Description& d) {
+    if (!d.raised.is_valid()) return false;
     nb::object error = std::move(d.raised);
     d.raised = nb::object();
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
-    throw nb::python_error();
+    return true;
+}
+
+void raise_if_foreign(Description& d) {
+    if (raised_again(d)) throw nb::python_error();
 }
 
 Words words_at(const u64* w) { return {w[0], w[1], w[2], w[3]}; }

@@ -29,6 +29,8 @@ int visit_setup_of(PyObject* self, visitproc visit, void* arg) {
     return 0;
 }
 
+/// Set the exception of a user-defined smoothing as that of the interpreter; false if there is none.
+bool raised_again(Description& d);
 /// Re-raise the exception of a user-defined smoothing, if a step failed because of it.
 void raise_if_foreign(Description& d);
 

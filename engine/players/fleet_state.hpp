@@ -96,8 +96,7 @@ public:
         : owner_(std::move(owner)), setup(described), plan(plan_of(setup, sleeps, diagnosed)), room((diagnosed ? 3 : 2) * aligned_room(setup)),
           rows(plan.stride), open(plan.mark_words) {
         require(setup.setting == Setting::bandit, "learner of a fleet must be a bandit");
-        require(setup.smoothing != Smoothing::foreign && setup.estimator != Estimator::foreign,
-                "learner of a fleet must have compiled rules");
+        require(setup.estimator != Estimator::foreign, "estimator of a fleet must be compiled");
         require(prior.size() == 0 || i64(prior.size()) == setup.n, "prior must have one number per arm");
         run.lay_out(setup, room.at(0));
         twin.lay_out(setup, room.at(aligned_room(setup)));
@@ -111,7 +110,7 @@ public:
         template_.resize(std::size_t(plan.stride) + 4);
         shares_.resize(std::size_t(setup.places()) + 8);
         if (!fleets().begin(setup, plan, run, prior.size() ? prior.data() : nullptr, template_.data()))
-            throw Unsolved();
+            throw Unsolved(setup);
         start = run.start;
     }
     Fleet(const Fleet&) = delete;
@@ -327,7 +326,7 @@ public:
         }
         open.reserve(count);
         for (i64 k = 0; k < count; ++k) rows_of_batch_[std::size_t(k)] = rows.change(u64(tickets[k]));
-        if (fleets().act(b) >= 0) throw Unsolved();
+        if (fleets().act(b) >= 0) throw Unsolved(setup);
         const auto ask = [&](i64 k) {
             if (k < count) open.fetch(ticket_of(u32(tickets[k]), b.rounds[k]));
         };
@@ -413,7 +412,7 @@ public:
         }
         if (!(at_ ? one_by_one(b) : fleets().settle(b) < 0)) {
             put_back(told.count);
-            throw Unsolved();
+            throw Unsolved(setup);
         }
         for (i64 k = 0; k < told.count; ++k) count_loss(taken_[std::size_t(k)], losses[k]);
         return refused;

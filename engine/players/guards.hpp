@@ -32,9 +32,12 @@ public:
     ~Busy() { busy_ = false; }
 };
 
-/// The smoothing of a learner has no solution at its losses.
+/// The smoothing of a learner has no solution at its losses, or a user-defined one has raised an exception.
 struct Unsolved : std::runtime_error {
-    Unsolved() : std::runtime_error("the smoothing has no solution at these losses") {}
+    void* asked;  // the data of a user-defined smoothing
+    explicit Unsolved(const Setup& s)
+        : std::runtime_error("the smoothing has no solution at these losses"),
+          asked(s.smoothing == Smoothing::foreign ? s.foreign.self : nullptr) {}
 };
 
 /// Memory for runs: aligned, freed with its owner.

@@ -56,7 +56,14 @@ def test_every_exported_learner_takes_part():
     field |= {type(c.build(hn.MSets(4, 2), 100)) for c in contestants("combinatorial")}
     # Convex sets have losses of another kind, and no adversaries in common with arms. Slates are sets of one size, not
     # paths. The regret of private learners includes the cost of privacy, which the tournament does not measure.
-    others = {"Convex", "OnlineGradientDescent", "ExponentiatedGradient", "SlateBandit", "PrivateExperts"}
+    others = {
+        "Convex",
+        "OnlineGradientDescent",
+        "ExponentiatedGradient",
+        "SlateBandit",
+        "SlateExperts",
+        "PrivateExperts",
+    }
     others |= {"LocallyPrivate", "PrivateBall", "OptimisticDescent", "SmoothDescent", "OnlineNewton", "BarrierBandit"}
     assert {cls.__name__ for cls in exported - field} <= others
 

@@ -22,6 +22,8 @@ OTHERS: dict[str, tuple[Any, Any]] = {
     "convex, logistic": (CONVEX, hn.Logistic(POINTS, np.arange(T) % 2)),
     "private ball": (hn.PrivateBall(hn.Ball(3), 1.0, 1.0, rounds=T), hn.Linear(POINTS)),
     "optimistic descent": (hn.OptimisticDescent(hn.Ball(3), 1.0), hn.Linear(POINTS)),
+    "smooth descent": (hn.SmoothDescent(hn.Ball(3), 4.0, 2.0), hn.Squared(POINTS, np.zeros(T))),
+    "online newton": (hn.OnlineNewton(hn.Ball(3), 4.0, 0.1, 2.0), hn.Squared(POINTS, np.zeros(T))),
     "barrier": (hn.BarrierBandit(hn.Ball(3), 1.0, T), hn.Linear(POINTS)),
     "gradient descent": (hn.OnlineGradientDescent(hn.Ball(3), 1.0), hn.Linear(POINTS)),
     "exponentiated gradient": (hn.ExponentiatedGradient(hn.Simplex(3), 1.0), hn.Linear(POINTS)),

@@ -14,7 +14,9 @@ from hannan.players.certificate import EVERY_TIME
 
 def _told(learner, **asked):
     """Number of rounds for which the bound is not the trivial one."""
-    return learner.bound(getattr(getattr(learner, "tuning", None), "rounds", None) or 10**6, **asked)
+    tuned = learner if isinstance(learner, hn.RandomPlayout) else getattr(learner, "tuning", None)
+    rounds = getattr(tuned, "rounds", None)
+    return learner.bound(rounds or 10**6, **asked)
 
 
 def flat(told) -> str:

@@ -198,7 +198,7 @@ def test_exponentiated_gradient():
     total = np.array([2.0, 1.0, 0.0, 0.5, 3.0])
     scale = span * math.sqrt(1.0 / (4.0 * math.log(5))) * math.sqrt(8)  # f sqrt(t), f = sqrt(v/G), in spans
     right = np.exp(-total / scale)
-    assert learner.next(np.full(5, 0.2), total, total, 7) == pytest.approx(right / right.sum(), rel=1e-12)
+    assert learner.next(np.full(5, 0.2), total, total, 7, np.empty(0)) == pytest.approx(right / right.sum(), rel=1e-12)
 
 
 # Reduced variance

@@ -114,7 +114,7 @@ def test_fpl():
 def test_gradient_descent():
     learner = hn.OnlineGradientDescent(hn.Ball(4, 2.5), lipschitz=1.5)
     assert learner.bound(400).value == pytest.approx(3 * 2.5 * 1.5 * 20, rel=1e-12)
-    step = learner.next(np.zeros(4), np.zeros(4), np.array([0.3, 0, 0, 0]), 25)
+    step = learner.next(np.zeros(4), np.zeros(4), np.array([0.3, 0, 0, 0]), 25, np.empty(0))
     assert step[0] == pytest.approx(-2 * 2.5 / (1.5 * 5) * 0.3, rel=1e-12)
 
 

@@ -22,6 +22,7 @@ ROWS = [
     (hn.PrivateBall(hn.Ball(3), 1.0, 1.0, rounds=10**6), "oblivious", "kept", "whole"),
     (hn.LocallyPrivate(hn.Bandit(8), 3.0), "oblivious", "arm", "whole"),
     (hn.SlateBandit(8, 2), "oblivious", "slate", "whole"),
+    (hn.SlateExperts(8, 2), "any", "mean", "whole"),
     (hn.Bandit(8), "oblivious", "arm", "whole"),
     (hn.Bandit(8, tuning=hn.Horizon(T)), "oblivious", "arm", "whole"),
     (hn.Bandit(8, hn.Entropy(), hn.Horizon(T)), "oblivious", "arm", "whole"),

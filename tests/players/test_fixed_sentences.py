@@ -40,6 +40,10 @@ VALIDITY = {
         FIXED,
         f"{ADAPTIVE} {PSEUDO}: the maximum of E[learner's loss - loss of the path] over paths of arms fixed in advance",
     ),
+    ("oblivious", "point"): (
+        FIXED,
+        f"{ADAPTIVE} {PSEUDO}: the maximum of E[learner's loss - loss of the point] over points fixed in advance",
+    ),
     ("oblivious", "slate"): (
         FIXED,
         f"{ADAPTIVE} {PSEUDO}: the maximum of E[learner's loss - loss of the slate] over slates fixed in advance",

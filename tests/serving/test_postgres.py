@@ -299,7 +299,7 @@ def test_lost_writing_session_is_detected_without_a_write(address: str) -> None:
         terminate(address, session_of(store, "_connection"))
         answer = service.handle(ready, Request(b""))
         assert answer.status == 503
-        assert b"session in PostgreSQL was lost" in answer.body
+        assert b"in PostgreSQL was lost" in answer.body
         assert isinstance(store.queue.journal.failure, Ended)
 
 

@@ -198,7 +198,7 @@ def test_readers_that_do_not_know_renames_reject_them(path: Path, monkeypatch: p
         Contents().noted(next(part for _, part in journal.decode_group(note) if isinstance(part, dict)))
     assert Contents.restored(blob).find("a").arms.labels == ["crimson", "blue"]  # control
     monkeypatch.setattr(contents, "STATE", contents.STATE - {"renamings"})
-    with pytest.raises(NewerVersion, match="unknown field, 'renamings'"):
+    with pytest.raises(NewerVersion, match="unknown field 'renamings'"):
         Contents.restored(blob)
 
 

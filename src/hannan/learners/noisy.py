@@ -157,7 +157,7 @@ class RandomPlayout(Remembered):
     Examples
     --------
     >>> round(RandomPlayout(2, rounds=1000).bound().value, 2)
-    25.24
+    25.23
     """
 
     rounds: int

@@ -176,7 +176,7 @@ class SlatePlayer(DecisionsPlayer):
         return found
 
     def _mask(self, awake: Any) -> Any:
-        if awake is not None and self.learner.play != "tsallis":
+        if awake is not None and self.learner.rule != "tsallis":
             raise ValueError(
                 f"awake= is not supported by {self.learner!r}, because no bound is proved if items are unavailable; "
                 f"got awake={validation.brief(awake)}"

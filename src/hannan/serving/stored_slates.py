@@ -35,7 +35,7 @@ class StoredSlates(StoredLearner, of=SlateBandit):
         self.player = learner.start(None, self.name)
         #: Pending slates by round.
         self.pending: dict[int, SlateMove] = {}
-        return [None, None], learner.play == "tsallis"
+        return [None, None], learner.rule == "tsallis"
 
     @property
     def open(self) -> int:
