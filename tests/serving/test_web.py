@@ -226,7 +226,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     assert code is not None
     (folder / "app.py").write_text(code[1])
     with uvicorn(folder, free()) as address:
-        links = [link(got(address + "/")) for _ in range(40)]
+        links = [link(got(address + "/")) for _ in range(120)]
         for one in links[:10]:
             got(address + one)
         yield address
@@ -269,7 +269,7 @@ def test_the_log_is_replayed(shop: str, tmp_path: Path) -> None:
     log.write_text(got(shop + "/decisions/v1/learners/banner/log"))
     lines = log.read_text().splitlines()
     place = lines[0].split(",").index("reward")
-    assert sum(not line.split(",")[place] for line in lines[1:]) == 30
+    assert sum(not line.split(",")[place] for line in lines[1:]) == 110
     command = [*PROGRAMS[".venv/bin/hannan"], "replay", str(log), "--action", "arm", "--loss", "reward", "--gains",
                "--propensity", "probability", "--runs", "1"]  # fmt: skip
     assert subprocess.run(command, capture_output=True, check=False).returncode != 0  # empty rewards without a meaning
