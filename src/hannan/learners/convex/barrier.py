@@ -10,6 +10,7 @@ import numpy as np
 
 from hannan import saving, validation
 from hannan.learners.convex.learner import check_lipschitz
+from hannan.learners.learner import asked_rounds
 from hannan.mathematics import bounds
 from hannan.mathematics.bounds import Bound, Terms, Whom, Withheld
 from hannan.mathematics.convex.domains import Ball, Box
@@ -249,10 +250,8 @@ class BarrierBandit(saving.Described):
             If no such bound is proved.
         """
         if printed:
-            raise Withheld("BarrierBandit is not in the paper: there is no printed form")
-        rounds = self.rounds if rounds is None else validation.count(rounds, "rounds", least=0)
-        if rounds > self.rounds:
-            raise Withheld(f"{self!r} is tuned for {self.rounds} rounds; no bound is proved for {rounds}")
+            raise Withheld("the paper has no bound for BarrierBandit; got printed=True")
+        rounds = asked_rounds(rounds, self.rounds, self)
         if rounds == 0:
             return bounds.nothing()
         top = self.loss_bound or 2.0 * self.domain.radius * self.lipschitz
