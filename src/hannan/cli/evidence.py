@@ -26,7 +26,7 @@ Examples:
     type=Choice(["any", "fixed"]),
     default="any",
     show_default=True,
-    help="Assumption about the mean rewards: may change, or constant (not verified).",
+    help="Assumption about the mean rewards: any (they may change) or fixed (constant; this is not verified).",
 )
 @shared("Folder for evidence.json and a page with the intervals.")
 def command(store: Path, name: str, alpha: float, means: str, as_json: bool, seed: int, out: Path | None) -> None:

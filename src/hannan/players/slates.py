@@ -425,7 +425,7 @@ class SlatePlayer(DecisionsPlayer):
                 return gone, weights
         elif few == self.learner.size and (_is_mask(kept, n) if self.learner.has_baselines else kept is None):
             return kept
-        raise ValueError(f"corrupt file: expected what settling a slate needs; found {validation.brief(kept)}")
+        raise ValueError(f"corrupt file: expected the data of a pending slate; found {validation.brief(kept)}")
 
 
 class SlateExpertsPlayer(SlatePlayer):

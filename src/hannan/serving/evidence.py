@@ -17,7 +17,7 @@ MAX_ARMS = 1024
 TIMES = 8
 #: Meaning of a start after a change of arms.
 RESTARTED = "each such change begins new statements with a new error probability"
-#: Reasons why a panel has a start of its own.
+#: Reasons why the evidence does not begin with the first decision of a learner.
 STARTS = {
     "": "",
     "added": f"an arm was added at the start; {RESTARTED}",

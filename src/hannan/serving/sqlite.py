@@ -107,7 +107,7 @@ class SQLiteBackend:
             self._reader = _connected(self._path)
             self._held = {path: _identity(path) for path in (self._path, self._log(), self._lock.path)}
         except sqlite3.DatabaseError as error:
-            raise ValueError(f"{self.name} is not a store: SQLite reports: {error}") from None
+            raise ValueError(f"{self.name} is not a store; SQLite reports: {error}") from None
         self._reading = threading.Lock()
 
     def _log(self) -> Path:
@@ -338,7 +338,7 @@ class SQLiteReader(SQLiteBackend):
             place = dict(run("SELECT name, value FROM facts")).get("shard", "0 of 1")
             self.shard, self._shards = map(int, str(place).split(" of "))
         except sqlite3.DatabaseError as error:
-            raise ValueError(f"{self.name} is not a store: SQLite reports: {error}") from None
+            raise ValueError(f"{self.name} is not a store; SQLite reports: {error}") from None
 
     @property
     def shards(self) -> int:

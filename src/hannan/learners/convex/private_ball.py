@@ -118,7 +118,7 @@ class PrivateBall(saving.Described):
 
     @property
     def sensitivity_of(self) -> str:
-        """The pairs of loss vectors over which the sensitivity is the largest distance, in words."""
+        """Description of the pairs of loss sequences whose sums differ by at most the sensitivity."""
         return f"one vector {'added or removed' if self.neighbors == 'add-remove' else 'replaced'}"
 
     @functools.cached_property

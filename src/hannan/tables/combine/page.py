@@ -71,7 +71,7 @@ def signed(share: float) -> str:
     return f"{'+' if share >= 0.0 else ''}{percent(share)}"
 
 
-#: Largest number of next values that are not folded.
+#: Number of next values up to which their table is not folded.
 SHOWN_VALUES = 24
 
 
